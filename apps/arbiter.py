@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
+from apps.interfaces import FOLDER, free_interface
 from apps.pacing import make_timers_exact
 from apps.shared_pacing import ANSWER, MOST_BYTES, PLACE, REQUEST, WATCHES
 from emulator.model.clock import Dilation
@@ -101,6 +102,11 @@ class Node:
         del self._ranks[rank.fileno()], self._nodes_of[rank.fileno()]
         self._answer(self._known.remove(rank.fileno(), self._emulated_s(time.monotonic_ns())))
 
+    @property
+    def has_ranks(self) -> bool:
+        """Whether ranks are here; each has come before it maps the node's network interface."""
+        return bool(self._ranks)
+
     def share(self) -> float:
         """Return the share of the processor that each rank may count on."""
         parallel = 1.0 if self._user is None else self._sharing.contract.parallel_share
@@ -177,10 +183,18 @@ class _Rank:
 
 
 class Server:
-    """The server of the ranks of all nodes of `cluster`."""
+    """The server of the ranks of all nodes of `cluster`; the folder `interfaces` has their network interfaces."""
 
-    def __init__(self, listener: socket.socket, sharing: Sharing, nodes: Sequence[str], cluster: str = "") -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        sharing: Sharing,
+        nodes: Sequence[str],
+        cluster: str = "",
+        interfaces: Path = FOLDER,
+    ) -> None:
         self._listener = listener
+        self._interfaces = interfaces
         self._balances = sharing.rule.balances_jobs
         self._nodes = {name: Node(sharing, sharing.work_on(name, cluster)) for name in nodes}
         self._ranks: dict[int, _Rank] = {}
@@ -227,6 +241,8 @@ class Server:
             nodes = tuple(str(name) for name in hello["nodes"])
             for name in nodes:
                 self._node(name)
+            if not node.has_ranks:
+                free_interface(str(hello["node"]), self._interfaces)
             node.add(connection, Dilation(float(hello["dilation"])), nodes)
         except (InvalidInput, OSError, ValueError, TypeError, KeyError) as error:
             self._refuse(connection, str(error))

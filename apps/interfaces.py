@@ -1,8 +1,8 @@
 """The network interfaces of nodes that tasks share: each sends one message after another, of all tasks on the node.
 
 From when on an interface has nothing to do is kept in a file in /dev/shm, which all ranks on the node map into their
-memory. It is a timestamp of the host's monotonic clock, so that what earlier jobs left there means nothing to later
-ones.
+memory. It is a timestamp of the host's monotonic clock, and in the future while there is something to send. A job that
+was killed leaves it so, and therefore the arbiter (`apps.arbiter`) frees the interface of a node that has no ranks.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ import os
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 FOLDER: Final = Path("/dev/shm")
 _BYTES: Final = 8
+_WHOLE_NUMBER: Final = "q"
 
-Interface = npt.NDArray[np.int64]
+Interface = memoryview
 """One timestamp in host nanoseconds, from which on the interface has nothing to do."""
 
 
 def own_interface() -> Interface:
     """Return an interface that no other rank uses."""
-    return np.zeros(1, dtype=np.int64)
+    return memoryview(bytearray(_BYTES)).cast(_WHOLE_NUMBER)
 
 
 def shared_interface(node: str, folder: Path = FOLDER) -> Interface:
@@ -34,9 +32,18 @@ def shared_interface(node: str, folder: Path = FOLDER) -> Interface:
         OSError: at this rank alone, perhaps, if `folder` is full.
     """
     try:
-        return _mapped(folder / f"interface-{node}")
+        return _mapped(_file(node, folder))
     except OSError as error:
         raise OSError(f"The interface of node {node!r} cannot be kept in {folder}: {error.strerror}.") from error
+
+
+def free_interface(node: str, folder: Path = FOLDER) -> None:
+    """Let the interface of `node` have nothing to do; no rank there may have mapped it."""
+    _file(node, folder).unlink(missing_ok=True)
+
+
+def _file(node: str, folder: Path) -> Path:
+    return folder / f"interface-{node}"
 
 
 def _mapped(path: Path) -> Interface:
@@ -44,6 +51,6 @@ def _mapped(path: Path) -> Interface:
     try:
         # Not only sized: where the memory is full, a rank would be killed as it writes.
         os.posix_fallocate(file, 0, _BYTES)
-        return np.frombuffer(mmap.mmap(file, _BYTES), dtype=np.int64)
+        return memoryview(mmap.mmap(file, _BYTES)).cast(_WHOLE_NUMBER)
     finally:
         os.close(file)

@@ -171,6 +171,9 @@ ENSFLOW: Final = ApplicationDescriptor(
     default_length=ANALYSIS_EVERY_DAYS,
 )
 
+SYNTHETIC_MESSAGE_BYTES: Final = 800
+"""The size of each message of a synthetic job that states none."""
+
 SYNTHETIC: Final = ApplicationDescriptor(
     name="synthetic",
     module="apps.synthetic",

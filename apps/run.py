@@ -176,6 +176,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     setting = read_setting(arguments, communicator.size)
     if setting.sampled and getattr(options, "tolerance", 0.0) > 0.0:
         raise InvalidInput("--numerics sampled has no solution to converge to: set --tolerance 0 and the iterations.")
+    # First: the arbiter of shared nodes frees a node's interface for its first rank, before any rank maps it.
     pacer = _pacer(setting, communicator.rank)
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)

@@ -81,7 +81,10 @@ class SharedPacer:
         if not self._has_begun:
             self.begin(phase, host_started_ns)
         self._has_begun = False
-        answer = self._connection.recv(MOST_BYTES)
+        try:
+            answer = self._connection.recv(MOST_BYTES)
+        except OSError as error:
+            raise self._lost() from error
         if len(answer) != ANSWER.size:
             raise self._lost()
         host_end_ns, host_late_ns = ANSWER.unpack(answer)

@@ -28,7 +28,7 @@ from apps.grid import ProcessGrid
 from apps.messaging import Messages
 from apps.pacing import Phase
 from apps.partners import partners, pattern_period
-from apps.registry import SYNTHETIC
+from apps.registry import SYNTHETIC, SYNTHETIC_MESSAGE_BYTES
 from emulator.model.errors import InvalidInput, RunFailed
 
 Pattern = Literal["neighbours", "all-to-all", "master-worker", "pairs", "ring", "sweep", "none"]
@@ -81,7 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--compute-s", type=float, metavar="S", help="emulated seconds that a process computes in an iteration")
     add("--points", type=int, metavar="P", help="or: grid points that a process updates, as Poisson does")
     add("--pattern", choices=PATTERNS, default="neighbours", help="who sends to whom (%(default)s)")
-    add("--message-bytes", type=int, default=800, metavar="B", help="size of each message (%(default)s)")
+    add("--message-bytes", type=int, default=SYNTHETIC_MESSAGE_BYTES, metavar="B",
+        help="size of each message (%(default)s)")  # fmt: skip
     add("--collective-every", type=int, metavar="N", help="sum over all ranks in every Nth iteration (never)")
     add("--collective-bytes", type=int, default=8, metavar="B", help="size of what is summed (%(default)s)")
 

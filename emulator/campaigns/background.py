@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from emulator.fidelity.background import SETTLING_S
-from emulator.model.errors import InvalidInput, RunEndedEarly
+from emulator.model.errors import InvalidInput, RunEndedEarly, TestbedBusy
 from emulator.model.records import BackgroundRow
+from emulator.policies.names import NODE_POLICIES
 from emulator.runs.background_actor import BackgroundActor
 from emulator.runs.background_load import BackgroundLoad
 from emulator.runs.following import ended_early
@@ -21,6 +22,34 @@ from workloads.local_jobs import DUMMY_JOBS, local_jobs
 
 class BackgroundAboveBand(RunEndedEarly):
     """A campaign that ended because its background load made it void, and that is to be repeated."""
+
+
+def check_background_seen(campaign: Campaign) -> None:
+    """Check that the policy of `campaign` sees what its background load holds.
+
+    Raises:
+        InvalidInput: if the policy chooses nodes: it only knows the tasks of the grid's jobs there.
+    """
+    if campaign.background is not None and campaign.policy in NODE_POLICIES:
+        raise InvalidInput(
+            f"background: policy {campaign.policy!r} chooses nodes, and does not see those that a background load "
+            "holds (leave it out, or choose a policy of clusters)."
+        )
+
+
+def check_no_unseen_load(testbed: Testbed, campaign: Campaign) -> None:
+    """Check that no background load runs on `testbed` that the policy of `campaign` would not see.
+
+    Raises:
+        TestbedBusy: if one does.
+    """
+    from emulator.containers.local_users import holder  # loads the engine's client, which a base installation lacks
+
+    if campaign.policy in NODE_POLICIES and holder(testbed.name) is not None:
+        raise TestbedBusy(
+            f"A background load runs on the testbed {testbed.name!r}, and policy {campaign.policy!r}, which chooses "
+            "nodes, does not see those that it holds (`testbed background stop` ends it)."
+        )
 
 
 def check_local_users(testbed: Testbed) -> LocalUsers:

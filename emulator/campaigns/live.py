@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from apps.registry import check_program
-from emulator.campaigns.background import BackgroundAboveBand, background_held, check_local_users
+from emulator.campaigns.background import (
+    BackgroundAboveBand,
+    background_held,
+    check_background_seen,
+    check_local_users,
+    check_no_unseen_load,
+)
 from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
 from emulator.campaigns.load_generator import LoadGenerator, check_page_port
 from emulator.model.catalogue import topology_named
@@ -78,6 +84,7 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     check_live(campaign.queue, campaign.policy, sources, topology)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
+    check_background_seen(campaign)
     if campaign.scaled_background is not None:
         local_jobs(campaign.scaled_background, topology, seed)
     arrivals = schedule(campaign, seed)
@@ -144,7 +151,7 @@ def run_campaign(
     Raises:
         InvalidInput: if the campaign cannot run on this testbed, or `path` or the port is taken.
         Hopeless: if this host cannot hold it, unless it is to run `even_if_hopeless`.
-        TestbedBusy: if another run holds the testbed.
+        TestbedBusy: if another run holds the testbed, or a background load that the policy does not see runs there.
         RunFailed: if it ended early; what had finished is recorded.
     """
     paths = [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeat_void + 2))]
@@ -156,6 +163,7 @@ def run_campaign(
     _run_request(campaign, seed)
     if campaign.background is not None:
         check_local_users(testbed)
+    check_no_unseen_load(testbed, campaign)
     with real_time_if_failed(testbed):
         choice = chosen_dilation(
             testbed, campaign, arrivals, seed, path / PILOTS_FOLDER, report_progress,
@@ -202,7 +210,7 @@ def _run(
         with (
             checked_links(testbed, recorder, report_progress) as checks,
             background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
-            bursts_recorded(testbed, recorder) as check_bursts,
+            bursts_recorded(testbed, recorder, run.request.host_clocks_ahead_s) as check_bursts,
         ):
             kept = (check_background, input_files.check, check_bursts)
             _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept, locust_port)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from apps.partners import PATTERNS, partners
-from apps.registry import SYNTHETIC
+from apps.registry import SYNTHETIC, SYNTHETIC_MESSAGE_BYTES
 from emulator.campaigns.like_run import arrivals_of, campaign_of
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import Interconnect
@@ -25,7 +25,7 @@ from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.nodes.compositions import Composition, composition_named
 from emulator.policies.nodes.limits import NodeLimits
-from emulator.policies.nodes.stated import stated_users
+from emulator.policies.nodes.stated import stated_limits, stated_users
 from emulator.policies.registry import NODE_SELECTIONS
 from emulator.runs.run_directory import RunRecords, read_rows, read_run
 from emulator.simulator.time_shared.simulation import SharedSetting
@@ -132,7 +132,7 @@ def _asked(
 
 def _composition(manifest: Manifest) -> Composition:
     """Return the composition of a run by its policy and its queue."""
-    most_jobs = manifest.topology.clusters[0].processors_per_node
+    most_jobs = stated_limits(manifest.topology).most_jobs
     policy, queue = policy_name(manifest.policy), queue_name(manifest.queue)
     if policy not in NODE_SELECTIONS:
         return replace(composition_named("normal"), most_jobs=most_jobs)
@@ -160,19 +160,23 @@ def steps_of_job(job: JobSpecification, interconnect: Interconnect) -> Steps:
     """Return the steps of a synthetic job; its exchange takes as long as its messages do one after another.
 
     Raises:
-        InvalidInput: if it is of another application, or does not state what a step is.
+        InvalidInput: if it is of another application, does not state what a step is, or has sums over all tasks.
     """
     stated, tasks = job.arguments, sum(job.components)
     pattern, compute_s = str(stated.get("pattern", "")), stated.get("compute-s")
-    if job.application != SYNTHETIC.name or pattern not in PATTERNS or not isinstance(compute_s, int | float):
+    steps = stated.get(SYNTHETIC.length, SYNTHETIC.default_length)
+    has_known_messages = pattern in PATTERNS and "collective-every" not in stated
+    is_known = job.application == SYNTHETIC.name and has_known_messages
+    if not is_known or not isinstance(compute_s, int | float) or not isinstance(steps, int | float):
         raise InvalidInput(
             f"job {job.name!r}: only the steps of synthetic jobs are known that state compute-s and one of the "
-            f"patterns {', '.join(PATTERNS)}."
+            f"patterns {', '.join(PATTERNS)}, and no collective-every."
         )
     messages = len(partners(pattern, 0, 0, tasks)[0])
-    each_s = interconnect.message_s + float(stated.get("message-bytes", 0)) / rate_bytes_per_s(interconnect.rate_mbit)
+    message_bytes = float(stated.get("message-bytes", SYNTHETIC_MESSAGE_BYTES))
+    each_s = interconnect.message_s + message_bytes / rate_bytes_per_s(interconnect.rate_mbit)
     exchange_s = interconnect.latency_s + messages * each_s if messages else 0.0
-    return Steps(pattern, int(stated["iterations"]), float(compute_s), exchange_s)
+    return Steps(pattern, int(steps), float(compute_s), exchange_s)
 
 
 def _live_times(path: Path, jobs: Sequence[JobRow], bursts: Sequence[LocalBurstRow]) -> LiveTimes:

@@ -21,12 +21,16 @@ from emulator.model.errors import InvalidInput
 
 if TYPE_CHECKING:
     from emulator.campaigns.shared_like_run import SharedRun
+    from emulator.model.topology import Topology
+    from emulator.policies.nodes.compositions import Composition
     from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting
     from workloads.shared_node_jobs import SharedNodeJob
 
 DRAWN: Final = "drawn"
 NO_USERS: Final = "none"
 PERCENT: Final = 100.0
+UNSTATED_RULE: Final = "ccs"
+"""The rule on a topology that states none."""
 _WITH_LIKE: Final = {"like", "jobs_out", "out", "seed", "as_json"}
 """The options that go with --like; the run says all else."""
 
@@ -37,13 +41,24 @@ PolicyOption = Annotated[
         "NODES+JOBS+ORDER such as normal+best-fit+sjf."
     ),
 ]
-RuleOption = Annotated[str, typer.Option(help="How a processor is shared: quantum, linux, spinning, dcs, ccs.")]
+RuleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="How a processor is shared: quantum, linux, spinning, dcs, ccs.",
+        show_default=f"the topology's, else {UNSTATED_RULE}",
+    ),
+]
 TopologyOption = Annotated[str, typer.Option(help="Topology with single-processor nodes whose memory is stated.")]
 MplOption = Annotated[
-    int | None, typer.Option("--mpl", help="Most parallel jobs on a node.", show_default="the composition's")
+    int | None,
+    typer.Option("--mpl", help="Most parallel jobs on a node.", show_default="the composition's, or the topology's"),
 ]
 ContractOption = Annotated[
-    float, typer.Option(help="Percent of a node that parallel jobs may have while local users work there.")
+    float | None,
+    typer.Option(
+        help="Percent of a node that parallel jobs may have while local users work there.",
+        show_default="the topology's, else 50",
+    ),
 ]
 UsersOption = Annotated[
     str | None,
@@ -91,10 +106,10 @@ def share(
     context: typer.Context,
     workload: Annotated[str | None, typer.Argument(help="SIT, DIT, or a list of jobs FILE.jsonl.")] = None,
     policy: PolicyOption = "3dbf-light",
-    rule: RuleOption = "ccs",
+    rule: RuleOption = None,
     topology: TopologyOption = "cisne",
     mpl: MplOption = None,
-    contract: ContractOption = 50.0,
+    contract: ContractOption = None,
     local_users: UsersOption = None,
     interarrival_factor: InterarrivalOption = 1.0,
     estimate_factor: EstimateOption = 1.0,
@@ -178,21 +193,29 @@ def _simulated(
 
 
 def _setting(
-    topology: str, policy: str, rule: str, mpl: int | None, contract: float, local_users: str | None, seed: int
+    topology: str,
+    policy: str,
+    rule: str | None,
+    mpl: int | None,
+    contract: float | None,
+    local_users: str | None,
+    seed: int,
 ) -> SharedSetting:
-    """Return the clusters with their local users, and how jobs are placed on nodes and share them."""
+    """Return the clusters with their local users, and how jobs are placed on nodes and share them.
+
+    What is not given as an option is as the topology states it.
+    """
     from emulator.model.catalogue import topology_named
+    from emulator.model.shared_nodes import TimeSharing
     from emulator.model.time_sharing.rules import SocialContract, rule_named
-    from emulator.policies.nodes.compositions import composition_named
     from emulator.policies.nodes.limits import NodeLimits
     from emulator.policies.nodes.stated import stated_users
     from emulator.simulator.time_shared.simulation import SharedSetting
     from workloads.local_users import drawn_users, named_users
 
     clusters = topology_named(topology)
-    composition = composition_named(policy)
-    if mpl is not None:
-        composition = replace(composition, most_jobs=mpl)
+    sharing = clusters.time_sharing or TimeSharing(rule=UNSTATED_RULE)
+    composition = _composition(clusters, policy, mpl)
     sizes = [cluster.nodes for cluster in clusters.clusters]
     if local_users is None:
         users = stated_users(clusters) or drawn_users(seed, sizes)
@@ -200,8 +223,31 @@ def _setting(
         users = drawn_users(seed, sizes)
     else:
         users = named_users("" if local_users.lower() == NO_USERS else local_users, sizes[0])
-    limits = NodeLimits(composition.most_jobs, SocialContract(contract / PERCENT))
-    return SharedSetting(clusters, users, composition, limits, rule_named(rule), seed)
+    agreed = sharing.contract if contract is None else SocialContract(contract / PERCENT)
+    limits = NodeLimits(composition.most_jobs, agreed)
+    return SharedSetting(clusters, users, composition, limits, rule_named(rule or sharing.rule), seed)
+
+
+def _composition(clusters: Topology, policy: str, mpl: int | None) -> Composition:
+    """Return the composition called `policy`, with at most `mpl` jobs on a node, or by default as many as live.
+
+    Raises:
+        InvalidInput: if `mpl` is more than a node of `clusters` takes.
+    """
+    from emulator.policies.nodes.compositions import composition_named
+    from emulator.policies.nodes.stated import stated_limits
+
+    composition = composition_named(policy)
+    if clusters.time_sharing is None:
+        return composition if mpl is None else replace(composition, most_jobs=mpl)
+    most = stated_limits(clusters).most_jobs
+    if mpl is None:
+        return composition if composition.most_jobs == 1 else replace(composition, most_jobs=most)
+    if mpl > most:
+        raise InvalidInput(
+            f"--mpl: a node of topology {clusters.name!r} takes at most {most} tasks (processors_per_node), not {mpl}."
+        )
+    return replace(composition, most_jobs=mpl)
 
 
 def _jobs(

@@ -50,7 +50,7 @@ true
 def holding_command(head: Head, name: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
     """Return what begins a holder called `name`, whose script it reads, and prints Slurm's number of its job.
 
-    It gets one processor on each of `nodes`, if these are named, and `memory_mb` for each where tasks share nodes.
+    It gets one processor on each of `nodes`, if these are named, and `memory_mb` for each where memory counts.
 
     Slurm grants an allocation at once if it can, and schedules a batch job within a second only.
     """
@@ -60,7 +60,7 @@ def holding_command(head: Head, name: str, processors: int, nodes: Sequence[str]
         wanted += f" --nodes={len(nodes)} --ntasks-per-node=1 --nodelist={shlex.quote(','.join(nodes))}"
     elif head.spreads:
         wanted += f" --nodes=1-{processors}"
-    if head.spreads and memory_mb > 0:
+    if head.counts_memory and memory_mb > 0:
         wanted += f" --mem-per-cpu={math.ceil(memory_mb)}M"
     if not head.real:
         return _HOLD_AT_ONCE.format(wanted=wanted)

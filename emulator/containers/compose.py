@@ -291,6 +291,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
             user=USER,
             file_address=rendering.addresses.site_address(indices[cluster.name]),
             spreads=rendering.topology.time_sharing is not None,
+            counts_memory=rendering.topology.time_sharing is not None and cluster.node_memory_mb is not None,
         )
         for cluster in rendering.topology.clusters
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -68,8 +68,7 @@ def rendered_parts(document: Mapping[str, Any]) -> list[RenderedPart]:
 def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: bool) -> FoundParts:
     """Return the parts of a testbed as they are now, with the faults of those that run.
 
-    If `patient`, give each part that is not healthy the time to become so: up to the time that a start may take, since
-    its start, and some seconds in any case.
+    If `patient`, give each part that is not healthy the time to become so.
     """
     document = rendered_document(testbed)
     lost = client.unreached_parts() if isinstance(client, HostEngines) else {}
@@ -88,7 +87,12 @@ def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: b
         part for part in rendered if found[part.name].status in RUNNING and not attachments_for(part, found[part.name])
     ]
     awaited = {part.service for part in sound if part.role == CLUSTER}
-    asked = [partial(_with_health, testbed, part, containers[part.name], networks, awaited, patient) for part in sound]
+    ages_host_s = {part.name: _host_age_s(containers[part.name]) for part in sound}
+    patience_host_s = patience_of(sound, ages_host_s) if patient else dict.fromkeys(ages_host_s, 0.0)
+    asked = [
+        partial(_with_health, testbed, part, containers[part.name], networks, awaited, patience_host_s[part.name])
+        for part in sound
+    ]
     found |= zip((part.name for part in sound), run_concurrently(asked), strict=True)
     return FoundParts(
         parts=found,
@@ -97,6 +101,17 @@ def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: b
             *(f"the volume {name} with all that it held" for name in _missing(document["volumes"], volumes | unseen)),
         ),
     )
+
+
+def patience_of(parts: Sequence[RenderedPart], ages_host_s: Mapping[str, float]) -> dict[str, float]:
+    """Return for how many host seconds each of `parts` may still be unhealthy, by their names.
+
+    It is the rest of the time that a start may take, and some seconds in any case. The broker reaches a cluster only
+    once that has started, so it has as long as the part that has longest.
+    """
+    patience_host_s = {part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - ages_host_s[part.name]) for part in parts}
+    longest_host_s = max(patience_host_s.values(), default=0.0)
+    return patience_host_s | {part.name: longest_host_s for part in parts if part.role == BROKER}
 
 
 def _missing(rendered: Mapping[str, Mapping[str, Any]], existing: Collection[str]) -> list[str]:
@@ -115,10 +130,9 @@ def _with_health(
     container: Container,
     networks: Mapping[str, str],
     awaited: Collection[str],
-    patient: bool,
+    patience_host_s: float,
 ) -> FoundPart:
     """Return a part that runs with the faults that its health check finds; the broker must reach `awaited` clusters."""
-    patience_host_s = max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - _host_age_s(container)) if patient else 0.0
     if part.role == BROKER:
         faults = _broker_faults(testbed, awaited, patience_host_s)
     else:

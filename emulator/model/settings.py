@@ -38,7 +38,8 @@ class Head(DocumentModel):
     their order. The nodes of a `real` cluster are separate machines: each runs `setup` before ranks start there,
     and `message_range` is the range of their addresses. Its partition may hold more processors than the `processors`
     that the topology states; at most that many are reported as idle. Where tasks share nodes in time, a job's are
-    spread over them (`spreads`), and each is told its node.
+    spread over them (`spreads`), and each is told its node; where the memory of nodes is stated, too, its Slurm counts
+    what tasks hold of it (`counts_memory`).
     """
 
     cluster: Name
@@ -56,6 +57,7 @@ class Head(DocumentModel):
     processors: PositiveInt | None = None
     real: bool = False
     spreads: bool = False
+    counts_memory: bool = False
 
 
 def real_head(cluster: Cluster, ssh: RealHead, route: tuple[Hop, ...]) -> Head:

@@ -6,11 +6,12 @@ reported before the testbed is used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.request import JobRequest
 from emulator.model.rules import StatedRules
@@ -66,6 +67,7 @@ class Admitting:
         self._rules = rules.on(topology)
         self._takes = made.policy.accepts
         self._nodes = empty_nodes(topology) if policy_name(policy) in NODE_POLICIES else ()
+        self._most_memory_mb = _most_memory_mb(topology)
         self._feasibility = Feasibility(
             [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
         )
@@ -96,6 +98,11 @@ class Admitting:
         self._check_queue(request, queue)
         job = WaitingJob(number, request, queue)
         self._feasibility.check(job, request.components, replace(surroundings, nodes=self._nodes))
+        if specification.memory_mb > self._most_memory_mb:
+            raise ImpossibleRequest(
+                f"Job {number}: memory_mb: no node can hold a task of {specification.memory_mb:g} MB: those of "
+                f"{self._topology.name!r} have {self._most_memory_mb:g} MB at most."
+            )
         return job
 
     def _check_queue(self, request: JobRequest, queue: int | None) -> None:
@@ -106,3 +113,11 @@ class Admitting:
                 f"queue: {self._queue!r} has a queue per cluster, so name the one that the job is submitted to "
                 f"({', '.join(self._topology.cluster_names)})."
             )
+
+
+def _most_memory_mb(topology: Topology) -> float:
+    """Return the memory that a task may hold on the largest node; infinite if a cluster counts none."""
+    if topology.time_sharing is None:
+        return math.inf
+    stated_mb = [cluster.node_memory_mb for cluster in topology.clusters]
+    return max(math.inf if each_mb is None else each_mb for each_mb in stated_mb)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,9 +15,13 @@ from emulator.runs.recording import Recorder
 
 @dataclass(slots=True)
 class _Recording:
-    """The recording of bursts into a run's directory, from the start of the run's clock on."""
+    """The recording of bursts into a run's directory, from the start of the run's clock on.
+
+    `host_clocks_ahead_s` says of clusters by how many host seconds the clock there is ahead of the run's.
+    """
 
     recorder: Recorder
+    host_clocks_ahead_s: Mapping[str, float]
     clock: EmulatedClock | None = None
     lost: list[str] = field(default_factory=list)
 
@@ -33,7 +37,8 @@ class _Recording:
         if self.clock is None:
             return
         host_end_moment_s, node, beside, processor_s, delay_s = line.split()
-        time_s = self.clock.emulated_timestamp_s(float(host_end_moment_s))
+        host_ahead_s = self.host_clocks_ahead_s.get(cluster, 0.0)
+        time_s = self.clock.emulated_timestamp_s(float(host_end_moment_s) - host_ahead_s)
         self.recorder.directory.append(
             LocalBurstRow(
                 time_s=time_s, cluster=cluster, node=node, beside=int(beside), processor_s=float(processor_s),
@@ -48,13 +53,18 @@ class _Recording:
 
 
 @contextmanager
-def bursts_recorded(testbed: Testbed, recorder: Recorder) -> Iterator[Callable[[], None]]:
-    """Record the bursts of the testbed's local users inside the context; yield a check, to be made often."""
+def bursts_recorded(
+    testbed: Testbed, recorder: Recorder, host_clocks_ahead_s: Mapping[str, float]
+) -> Iterator[Callable[[], None]]:
+    """Record the bursts of the testbed's local users inside the context; yield a check, to be made often.
+
+    `host_clocks_ahead_s` says of clusters by how many host seconds the clock there is ahead of this one.
+    """
     clusters = [cluster.name for cluster in testbed.topology.clusters if cluster.local_users]
     if not clusters or testbed.local_bursts is None:
         yield lambda: None
         return
-    recording = _Recording(recorder)
+    recording = _Recording(recorder, host_clocks_ahead_s)
     recorder.bursts = recording
     with testbed.local_bursts(clusters, recording.note):
         yield recording.check

@@ -194,10 +194,15 @@ def values_of(runs: Iterable[CampaignRun], value: JobValue, keep: Callable[[JobR
 
 
 def _series(runs: Sequence[CampaignRun], value: JobValue) -> list[float]:
-    values = [[found for job in run.jobs if (found := value(job)) is not None] for run in runs]
-    if len(values) == 1:
-        values = [[statistics.fmean(batch) for batch in _batches(values[0])]]
-    return _means([of_run for of_run in values if of_run])
+    return independent([[found for job in run.jobs if (found := value(job)) is not None] for run in runs])
+
+
+def independent(values: Sequence[Sequence[float]]) -> list[float]:
+    """Return the means of the values of each run that has some; where only one has, those of its batches."""
+    found = [of_run for of_run in values if of_run]
+    if len(found) == 1:
+        found = [[statistics.fmean(batch) for batch in _batches(found[0])]]
+    return _means(found)
 
 
 def _means(values: Sequence[Sequence[float]]) -> list[float]:

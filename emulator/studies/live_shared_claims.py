@@ -15,7 +15,7 @@ from emulator.model.records import LocalBurstRow
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.nodes.compositions import COMPOSITIONS
 from emulator.runs.run_directory import read_rows
-from emulator.studies.campaign_runs import CampaignRun, ratio_of
+from emulator.studies.campaign_runs import CampaignRun, independent, ratio_of
 from emulator.studies.campaign_statements import execution_s, missing, response_s, stated
 from emulator.studies.shared_claims import LATENCY_CELL, WORKLOADS, latency_claim, shared_claims
 from emulator.studies.statements import Claim, ComparedCase, OpenPart, Quantity, RatioPart, ValuePart, WorkloadQueue
@@ -80,9 +80,10 @@ def makespan_s(run: CampaignRun) -> float:
 
 
 def _latencies(runs: Sequence[CampaignRun]) -> dict[int, Estimate]:
-    """Return the mean delay of local users' bursts by the number of tasks beside them."""
-    delays_s: dict[int, list[float]] = defaultdict(list)
-    for run in runs:
+    """Return the mean delay of local users' bursts by the number of tasks beside them, where there are enough."""
+    delays_s: dict[int, list[list[float]]] = defaultdict(lambda: [[] for _ in runs])
+    for of_run, run in enumerate(runs):
         for burst in read_rows(run.path, LocalBurstRow):
-            delays_s[burst.beside].append(burst.delay_s)
-    return {beside: mean(values) for beside, values in delays_s.items() if len(values) > 1}
+            delays_s[burst.beside][of_run].append(burst.delay_s)
+    found = {beside: independent(of_runs) for beside, of_runs in delays_s.items()}
+    return {beside: mean(values) for beside, values in found.items() if len(values) > 1}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.containers import engine
 from emulator.model.job import JobState
 from emulator.model.records import LocalBurstRow
 from emulator.model.views import JobView
@@ -103,6 +104,14 @@ def test_a_job_on_a_node_of_its_own_waits_for_nobody(grid: Grid) -> None:
     assert placed[0] != placed[1]
     for number in numbers:
         assert grid.finished(number).result["processor_wait_s"]["max"] == pytest.approx(0.0, abs=1e-6)
+    grid.nothing_held_at("east")
+
+
+def test_a_job_that_waits_for_a_head_that_comes_back_starts_when_the_arbiter_is_there(grid: Grid) -> None:
+    engine.connect().containers.get(f"{NAME}-east").kill()
+    waiting = computing(grid, 3, 40)
+    grid.testbed.succeed("up", "--topology", str(TOPOLOGY))
+    grid.finished(waiting)
     grid.nothing_held_at("east")
 
 

@@ -273,6 +273,7 @@ class SharedProcessor:
             self._pass_epochs(task, duration_s - task.counter_s)
         else:
             task.counter_s = 0.0
+            task.boost = 0
         if task.local:
             self.local_s += duration_s
             if self._pools:

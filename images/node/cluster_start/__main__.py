@@ -5,10 +5,10 @@ TESTBED_EXCLUSIVE_NODES, if tasks share nodes in time TESTBED_TIME_SHARING (the 
 their memory counts), and the route to the other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the
 gateway. Unless TESTBED_HAS_REAL_CLUSTERS is set, no route leads out of the testbed's networks, nor to the host.
 /etc/testbed/keys holds the host key, the users' public keys, the key with which clusters log in to one another, and
-known_hosts. The program prints a line ``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is
-started again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them
-again. If a daemon keeps ending before the cluster was ready, the program ends with `refusal.REFUSED`, and its last line
-says what that daemon complains of.
+known_hosts. SSH is started when all virtual nodes are idle, and the program prints a line ``ready`` when it answers. A
+daemon that ends is started again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd,
+which find them again. If a daemon keeps ending before the cluster was ready, the program ends with `refusal.REFUSED`,
+and its last line says what that daemon complains of.
 """
 
 from __future__ import annotations
@@ -44,9 +44,26 @@ OPEN_FILES = 65_536
 """For each process of a cluster."""
 
 
-def start_daemons(cluster: str, nodes: int, configure: Callable[[], None]) -> Daemons:
-    """Start all daemons; `configure` writes Slurm's configuration for each start of slurmctld."""
-    daemons, munge = Daemons(cluster), pwd.getpwnam("munge")
+def start_cluster(daemons: Daemons, nodes: int, sharing: str, configure: Callable[[], None]) -> None:
+    """Start what jobs need, and then SSH, since the broker places a job as soon as it can log in.
+
+    A job that is placed earlier may fail, and its nodes are not idle. `sharing` is empty unless tasks share nodes.
+    """
+    if sharing:
+        start_arbiter(daemons, sharing, nodes)
+    start_slurm(daemons, nodes, configure)
+    # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
+    daemons.until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
+    daemons.until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
+    if sharing:
+        daemons.until((ARBITER / "socket").exists, "the arbiter")
+    daemons.start("sshd", ["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)])
+    daemons.until(lambda: answers(22), "sshd")
+
+
+def start_slurm(daemons: Daemons, nodes: int, configure: Callable[[], None]) -> None:
+    """Start munge and Slurm; `configure` writes Slurm's configuration for each start of slurmctld."""
+    munge = pwd.getpwnam("munge")
     account: dict[str, Any] = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
     log = os.open("/var/log/munge/munged.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     daemons.start("munged", ["munged", "--foreground"], stderr=log, **account)
@@ -54,12 +71,10 @@ def start_daemons(cluster: str, nodes: int, configure: Callable[[], None]) -> Da
     # The jobs of an earlier start of this container ended with it, so the controller begins without them. One that is
     # started again in the same container finds its jobs.
     daemons.start("slurmctld", ["slurmctld", "-D", "-c"], restart=["slurmctld", "-D"], prepare=configure)
-    daemons.start("sshd", ["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)])
     daemons.until(lambda: answers(6817), "slurmctld")
     for index in range(1, nodes + 1):
         node = f"n{index}"
         daemons.start(f"slurmd of {node}", ["slurmd", "-D", "-N", node], stderr=subprocess.DEVNULL)
-    return daemons
 
 
 def start_prepared(daemons: Daemons) -> None:
@@ -128,15 +143,9 @@ def main() -> None:
             cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(sharing), memory_mb=memory_mb
         )
 
-    daemons = start_daemons(cluster, nodes, configure)
-    # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
-    daemons.until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
-    daemons.until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
-    daemons.until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
-    if sharing:
-        start_arbiter(daemons, sharing, nodes)
-        daemons.until((ARBITER / "socket").exists, "the arbiter")
+    daemons = Daemons(cluster)
+    start_cluster(daemons, nodes, sharing, configure)
     READY.touch()
     print("ready")
     start_prepared(daemons)

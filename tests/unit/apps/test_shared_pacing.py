@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from apps.arbiter import Node, Server, Sharing, listen
+from apps.interfaces import shared_interface
 from apps.shared_pacing import ANSWER, REQUEST, SharedPacer
 from emulator.model.clock import Dilation
 from emulator.model.time_sharing.rules import RULES, SocialContract
@@ -31,7 +32,7 @@ class Arbiter:
     def __init__(self, folder: Path, sharing: Sharing) -> None:
         self.place = str(folder / "socket")
         self._listener = listen(Path(self.place))
-        self._server = Server(self._listener, sharing, ["n1", "n2"])
+        self._server = Server(self._listener, sharing, ["n1", "n2"], interfaces=folder)
         self._ends = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -142,6 +143,19 @@ def test_a_rank_that_goes_leaves_its_share_to_the_others(arbiter: Arbiter) -> No
         assert 500_000_000 < ended.result()[0] < 900_000_000
 
 
+def test_a_nodes_interface_is_free_when_the_first_rank_comes_whatever_a_killed_job_left_there(
+    arbiter: Arbiter, tmp_path: Path
+) -> None:
+    first = arbiter.pacer()
+    shared_interface("n1", tmp_path)[0] = 7
+    second = arbiter.pacer()
+    assert shared_interface("n1", tmp_path)[0] == 7, "the first rank still sends through it"
+    first.close()
+    second.close()
+    arbiter.pacer().close()
+    assert shared_interface("n1", tmp_path)[0] == 0
+
+
 def test_a_rank_is_served_whatever_the_number_of_its_connection(arbiter: Arbiter) -> None:
     with many_open_files(1100):
         pacer = arbiter.pacer(dilation=4.0)
@@ -165,6 +179,20 @@ def test_a_node_that_does_not_exist_and_an_arbiter_that_does_not_run_are_named(
         arbiter.pacer("n3")
     with pytest.raises(ConnectionError, match="node 'n1' does not answer"):
         SharedPacer(Dilation(1.0), "n1", {"n1"}, str(tmp_path / "nobody"))
+
+
+def test_an_arbiter_that_ends_is_named_also_if_it_leaves_a_request_unread(tmp_path: Path) -> None:
+    """Its end is then an error of the connection, and not the connection's end."""
+    with listen(tmp_path / "socket") as listener, ThreadPoolExecutor(1) as thread:
+        beginning = thread.submit(SharedPacer, Dilation(1.0), "n1", {"n1"}, str(tmp_path / "socket"))
+        connection, _ = listener.accept()
+        with connection:
+            connection.send(b'{"refused": ""}')
+            pacer = beginning.result()
+            phase = pacer.phase(1.0)
+            pacer.begin(phase, 0)
+        with pytest.raises(ConnectionError, match="The arbiter of node 'n1' has ended"):
+            pacer.finish(phase, 0)
 
 
 def test_local_users_take_their_share_of_the_node_where_they_work_and_are_told_of(with_users: Arbiter) -> None:

@@ -128,6 +128,21 @@ def test_a_campaign_may_state_its_topology_by_the_path_of_the_file_as_in_a_simul
         planned(testbed, CAMPAIGN.changed(topology=str(TOPOLOGIES / "das2.yaml")), 1)
 
 
+def test_a_policy_that_chooses_nodes_runs_beside_no_background_load_since_it_would_not_see_it(
+    testbed, wide_area, tmp_path, monkeypatch
+):
+    shared = replace(testbed, topology=topology_named("cisne-shared"))
+    campaign = campaign_named("SIT").scheduled(None, "3dbf-light")
+    with pytest.raises(InvalidInput, match=r"^background: policy 'uniform-light' chooses nodes, and does not see "):
+        planned(shared, campaign.under_band("10-30"), 1)
+    assert planned(shared, campaign, 1)
+    assert planned(shared, campaign.scheduled("gs", "wf").under_band("10-30"), 1)
+    monkeypatch.setattr("emulator.containers.local_users.holder", lambda name: 7)
+    with pytest.raises(TestbedBusy, match=r"'double', and policy 'uniform-light'.*`testbed background stop` ends it"):
+        run(shared, tmp_path / "run", campaign)
+    assert wide_area.programmed == []
+
+
 def test_only_one_run_holds_the_testbed(testbed, broker, wide_area, tmp_path):
     testbed.client.take_run(RunRequest(name="another"))
     with pytest.raises(TestbedBusy):

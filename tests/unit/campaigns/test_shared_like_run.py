@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from apps.run import make_parser
 from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
 from emulator.campaigns.shared_simulated_run import components_of, write_shared_run
 from emulator.model.catalogue import topology_named
@@ -99,6 +102,25 @@ def test_a_job_is_recorded_in_the_components_that_it_asked_for_or_by_clusters(cl
     assert components_of(clusters, sizes) == found
 
 
+def test_a_node_takes_as_many_tasks_as_live_where_clusters_differ(monkeypatch):
+    path = RECORDED / "sit-8-jobs"
+    run = read_run(path)
+    (cluster,) = run.manifest.topology.clusters
+    wider = cluster.model_copy(update={"name": "wider", "processors_per_node": cluster.processors_per_node + 2})
+    topology = run.manifest.topology.model_copy(update={"clusters": (cluster, wider)})
+    changed = replace(run, manifest=run.manifest.model_copy(update={"topology": topology}))
+    monkeypatch.setattr("emulator.campaigns.shared_like_run.read_run", lambda path: changed)
+    assert shared_like_run(path).composition.most_jobs == wider.processors_per_node
+
+
+def test_what_a_job_does_not_state_is_what_the_application_takes_for_it():
+    taken = make_parser("synthetic").parse_args(["synthetic"])
+    stated = {"compute-s": 0.1, "pattern": "ring"}
+    whole = {**stated, "iterations": taken.iterations, "message-bytes": taken.message_bytes}
+    jobs = [JobSpecification(application="synthetic", arguments=each, components=(4,)) for each in (stated, whole)]
+    assert steps_of_job(jobs[0], CISNE) == steps_of_job(jobs[1], CISNE)
+
+
 def test_a_run_whose_nodes_are_not_shared_is_refused():
     with pytest.raises(InvalidInput, match="'das2-2006', whose nodes are not shared"):
         shared_like_run(PROJECT_ROOT / "docs/results/campaigns/w1-fcm-6-jobs")
@@ -106,7 +128,12 @@ def test_a_run_whose_nodes_are_not_shared_is_refused():
 
 @pytest.mark.parametrize(
     ("application", "arguments"),
-    [("poisson", {"grid": 400}), ("synthetic", {"points": 100, "pattern": "ring"}), ("synthetic", {"compute-s": 1.0})],
+    [
+        ("poisson", {"grid": 400}),
+        ("synthetic", {"points": 100, "pattern": "ring"}),
+        ("synthetic", {"compute-s": 1.0}),
+        ("synthetic", {"compute-s": 1.0, "pattern": "ring", "collective-every": 1}),
+    ],
 )
 def test_jobs_whose_steps_are_not_known_are_refused(application, arguments):
     job = JobSpecification(name="other", application=application, arguments=arguments, components=(4,))

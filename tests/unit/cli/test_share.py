@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from emulator.model.project import TOPOLOGIES
+from emulator.simulator.time_shared import simulation
+
 JOBS = (
     '{"id": 1, "arrival_s": 0, "tasks": 2, "program": "mg", "steps": 5}\n'
     '{"id": 2, "arrival_s": 1, "tasks": 2, "program": "cg", "steps": 5}\n'
@@ -36,6 +39,32 @@ def test_a_published_workload(call):
     assert "sit under 3dbf-light, ccs" in out
 
 
+def test_a_topology_says_how_tasks_share_its_nodes_unless_an_option_does(call, tmp_path, monkeypatch):
+    settings = []
+
+    def noting(setting, jobs, simulate=simulation.simulate_shared):
+        settings.append(setting)
+        return simulate(setting, jobs)
+
+    monkeypatch.setattr(simulation, "simulate_shared", noting)
+    stated = (TOPOLOGIES / "cisne-shared.yaml").read_text(encoding="utf-8")
+    for old, new in {
+        "{rule: ccs, parallel_share: 0.5}": "{rule: dcs, parallel_share: 0.7}",
+        "processors_per_node: 4": "processors_per_node: 5",
+    }.items():
+        assert old in stated
+        stated = stated.replace(old, new)
+    (tmp_path / "mine.yaml").write_text(stated, encoding="utf-8")
+    for options in ((), ("--policy", "basic"), ("--rule", "linux", "--contract", "60", "--mpl", "2")):
+        code, _, err = call("share", "SIT", "--jobs", "2", "--topology", "mine.yaml", *options)
+        assert code == 0, err
+    assert [
+        (setting.rule.name, setting.limits.contract.parallel_share, setting.composition.most_jobs)
+        for setting in settings
+    ] == [("dcs", 0.7, 5), ("dcs", 0.7, 1), ("linux", 0.6, 2)]
+    assert all(setting.limits.most_jobs == setting.composition.most_jobs for setting in settings)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -49,6 +78,7 @@ def test_a_published_workload(call):
         (("SIT", "--rule", "bvt"), "time-sharing rule 'bvt'"),
         (("SIT", "--topology", "mini"), "processors_per_node"),
         (("SIT", "--mpl", "0"), "multiprogramming level must be at least 1, not 0"),
+        (("SIT", "--topology", "cisne-shared", "--mpl", "5"), "takes at most 4 tasks (processors_per_node), not 5"),
         (("SIT", "--contract", "101"), "from 0 to 100% of a node, not 101%"),
         (("SIT", "--contract", "nan"), "from 0 to 100% of a node, not nan%"),
         (("SIT", "--local-users", "16:internet"), "there is no node 16 (the cluster has nodes 0 to 15)"),

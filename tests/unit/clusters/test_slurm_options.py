@@ -119,9 +119,10 @@ def test_a_job_whose_tasks_share_nodes_is_spread_over_them_and_knows_them(said, 
     assert "--nodes=1-6" in said("salloc")
     alone.claim("job-1-das", 6)
     assert not [word for word in said("salloc") if word.startswith("--nodes")]
-    alone.claim("job-1-das", 6, memory_mb=100.5)
-    assert not [word for word in said("salloc") if word.startswith("--mem")]
-    sharing.claim("job-1-das", 6, memory_mb=100.5)
+    for uncounted in (alone, sharing):
+        uncounted.claim("job-1-das", 6, memory_mb=100.5)
+        assert not [word for word in said("salloc") if word.startswith("--mem")]
+    cluster(OWN, spreads=True, counts_memory=True).claim("job-1-das", 6, memory_mb=100.5)
     assert "--mem-per-cpu=101M" in said("salloc")
     part = sharing.part("7", 6)
     assert part.nodes == (NodeShare("n1", 2), NodeShare("n2", 2), NodeShare("n7", 2))

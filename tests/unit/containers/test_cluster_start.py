@@ -270,6 +270,24 @@ def test_a_cluster_that_is_ready_starts_a_daemon_again_however_often_it_ends(
     assert "whenever" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("sharing", "before", "awaited"), [("", [], []), ('{"rule": "ccs"}', ["arbiter"], ["the arbiter is there"])]
+)
+def test_ssh_is_started_when_jobs_can_run_since_the_broker_places_one_as_soon_as_it_can_log_in(
+    monkeypatch: pytest.MonkeyPatch, sharing: str, before: list[str], awaited: list[str]
+) -> None:
+    noted: list[str] = []
+    monkeypatch.setattr(start, "start_arbiter", lambda *_: noted.append("arbiter"))
+    monkeypatch.setattr(start, "start_slurm", lambda *_: noted.append("Slurm"))
+    noting = SimpleNamespace(
+        start=lambda name, _: noted.append(name),
+        until=lambda _, what, **__: noted.append(f"{what} is there"),
+    )
+    start.start_cluster(noting, 2, sharing, lambda: None)
+    ready = ["slurmd is there", "Slurm is there", *awaited]
+    assert noted == [*before, "Slurm", *ready, "sshd", "sshd is there"]
+
+
 @pytest.mark.parametrize(("exclusive", "sharing"), [(False, "NO"), (True, "EXCLUSIVE")])
 def test_slurm_shares_nodes_unless_they_are_exclusive(exclusive: bool, sharing: str) -> None:
     text = slurm_configuration("east", 4, 2, 1, exclusive=exclusive, time_sharing=False)

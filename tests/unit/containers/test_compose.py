@@ -270,10 +270,16 @@ def test_clusters_and_broker_are_told_that_tasks_share_nodes_in_time() -> None:
         services = yaml.safe_load(render(rendering))["services"]
         first = rendering.topology.cluster_names[0]
         told[name] = services[first]["environment"].get("TESTBED_TIME_SHARING")
-        assert broker_settings(rendering).heads[0].spreads == (told[name] is not None)
+        head = broker_settings(rendering).heads[0]
+        assert head.spreads == head.counts_memory == (told[name] is not None)
     assert told["mini"] is None
     sharing = Sharing.parse(told["cisne-shared"])
     assert (sharing.rule.name, sharing.contract.parallel_share) == ("ccs", 0.5)
+    uncounted = rendering_of("cisne-shared")
+    (cluster,) = uncounted.topology.clusters
+    unstated = cluster.model_copy(update={"node_memory_mb": None})
+    uncounted = replace(uncounted, topology=uncounted.topology.model_copy(update={"clusters": (unstated,)}))
+    assert [(head.spreads, head.counts_memory) for head in broker_settings(uncounted).heads] == [(True, False)]
     assert sharing.users == {
         **dict.fromkeys(("n2", "n11", "n14"), pytest.approx((0.15, 0.85))), "n6": pytest.approx((0.2, 0.8))
     }  # fmt: skip

@@ -10,7 +10,7 @@ from emulator.containers.compose import ImageReferences, Rendering, render
 from emulator.containers.inspection import faults_of
 from emulator.containers.mending import FoundPart
 from emulator.containers.names import PartNames
-from emulator.containers.parts import FoundParts, attached_addresses, lacking_addresses, rendered_parts
+from emulator.containers.parts import FoundParts, attached_addresses, lacking_addresses, patience_of, rendered_parts
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.topology import Topology
@@ -89,6 +89,14 @@ def test_an_attachment_to_a_network_that_was_deleted_or_made_anew_does_not_count
     there = network("1", "10.1.0.10")
     assert attached_addresses(attributes("running", control=there), {}) == {}
     assert attached_addresses(attributes("running", control=there), {"control": "2"}) == {}
+
+
+def test_the_broker_of_a_cluster_that_starts_again_has_as_long_to_reach_it_as_that_may_take() -> None:
+    parts = rendered_parts(document(parse_document(ONE_CLUSTER, Topology, source="one")))
+    long_started = dict.fromkeys((part.name for part in parts), 5000.0)
+    assert patience_of(parts, long_started) == {"lab-delft": 15.0, "lab-wan": 15.0, "lab-broker": 15.0}
+    again = {**long_started, "lab-delft": 10.0}
+    assert patience_of(parts, again) == {"lab-delft": 90.0, "lab-wan": 15.0, "lab-broker": 90.0}
 
 
 def test_status_has_a_sentence_for_each_fault() -> None:

@@ -74,6 +74,18 @@ def test_a_boost_does_not_outlast_the_quantum():
     assert played.held(C)[:2] == [(0.11, 0.13), (0.14, 0.18)]
 
 
+def test_a_boost_ends_with_the_quantum_also_if_a_wish_ends_at_that_moment():
+    """Quantum 4/64. B runs until A's message at 1/64, A until 5/64, B until 8/64, and A in the next epoch.
+
+    At 9/64 A has 3/64 left, and C, which slept through the epoch, has 6/64.
+    """
+    rule = SharingRule("dcs", quantum_s=4 / 64, boosts_receivers=True)
+    receiving = Script([("message", 1 / 64), ("compute", 4 / 64), ("compute", 4 / 64)])
+    played = play({A: receiving, B: computing(1.0), C: computing(1 / 64, from_s=9 / 64)}, rule)
+    assert played.held(A)[:2] == [(1 / 64, 5 / 64), (8 / 64, 9 / 64)]
+    assert played.held(C) == [(9 / 64, 10 / 64)]
+
+
 def test_a_receiver_that_polls_goes_on_when_its_message_arrives_in_time():
     waits = Script([("compute", 0.01), ("message", 0.013), ("compute", 0.02)])
     played = play({A: waits, B: computing(0.1)}, "spinning")

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.rules import StatedRules
 from emulator.policies.admission import Admitting
 from emulator.policies.placement.worst_fit import WorstFit
 
 MINI = topology_named("mini")
+CISNE = topology_named("cisne-shared")
 
 
 def specification(*components: int, queue: str | None = None) -> JobSpecification:
@@ -36,3 +37,21 @@ def test_single_component_jobs_of_local_queues_are_of_any_kind():
         admitting.admit(1, specification(4, 4))
     with pytest.raises(InvalidInput, match="'fcm' does not place"):
         Admitting(MINI, "gs", "fcm", StatedRules()).admit(1, specification(4))
+
+
+def needing(memory_mb: float) -> JobSpecification:
+    return JobSpecification(application="synthetic", components=(2,), memory_mb=memory_mb)
+
+
+def test_a_task_that_needs_more_memory_than_a_node_has_is_refused_also_if_slurm_chooses_the_nodes():
+    admitting = Admitting(CISNE, "gs", "wf", StatedRules())
+    assert admitting.admit(1, needing(512)).request.memory_bytes == 512_000_000
+    with pytest.raises(ImpossibleRequest, match="no node can hold a task of 513 MB: those of 'cisne-shared' have 512"):
+        admitting.admit(1, needing(513))
+
+
+def test_memory_does_not_count_where_a_cluster_states_none_or_tasks_share_no_nodes():
+    (cluster,) = CISNE.clusters
+    uncounted = cluster.model_copy(update={"name": "other", "node_memory_mb": None})
+    for topology in (MINI, CISNE.model_copy(update={"clusters": (cluster, uncounted)})):
+        assert Admitting(topology, "gs", "wf", StatedRules()).admit(1, needing(100_000))

@@ -42,7 +42,7 @@ def recording(topology: Any) -> tuple[Told, Rows, Recorder, Any]:
 
 def test_a_burst_is_recorded_at_the_emulated_time_of_its_end_unless_the_run_had_not_begun():
     told, directory, recorder, testbed = recording(SHARED)
-    with bursts_recorded(testbed, recorder) as check:
+    with bursts_recorded(testbed, recorder, {}) as check:
         assert told.clusters == ["cisne"]
         told.on_burst("cisne", f"{time.time()} n2 1 0.15 0.0")
         began_s = time.time()
@@ -55,9 +55,19 @@ def test_a_burst_is_recorded_at_the_emulated_time_of_its_end_unless_the_run_had_
     assert recorder.bursts is None
 
 
+def test_a_burst_is_recorded_by_the_run_s_clock_if_that_of_its_cluster_s_host_is_ahead():
+    told, directory, recorder, testbed = recording(SHARED)
+    with bursts_recorded(testbed, recorder, {"cisne": 8.0, "elsewhere": 40.0}):
+        began_s = time.time()
+        recorder.bursts.begin(EmulatedClock.resumed(Dilation(4.0), began_s))
+        told.on_burst("cisne", f"{began_s + 48.0} n2 3 0.15 0.02")
+    (row,) = [row for row in directory.rows if isinstance(row, LocalBurstRow)]
+    assert row.time_s == pytest.approx(10.0, abs=0.01)
+
+
 def test_a_run_whose_local_users_are_not_followed_any_more_fails():
     told, _, recorder, testbed = recording(SHARED)
-    with bursts_recorded(testbed, recorder) as check:
+    with bursts_recorded(testbed, recorder, {}) as check:
         told.on_burst("cisne", None)
         with pytest.raises(RunFailed, match="local users of cluster 'cisne' are not followed any more"):
             check()
@@ -65,6 +75,6 @@ def test_a_run_whose_local_users_are_not_followed_any_more_fails():
 
 def test_where_nobody_works_nobody_is_asked():
     told, _, recorder, testbed = recording(topology_named("mini"))
-    with bursts_recorded(testbed, recorder) as check:
+    with bursts_recorded(testbed, recorder, {}) as check:
         check()
     assert told.on_burst is None

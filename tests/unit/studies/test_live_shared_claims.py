@@ -9,7 +9,7 @@ import pytest
 
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.records import JobRow, RunProgress
+from emulator.model.records import JobRow, LocalBurstRow, RunProgress
 from emulator.runs.run_directory import read_manifest, read_rows, replace_manifest, replace_rows
 from emulator.runs.timelines import read_timelines
 from emulator.studies.campaign_claims import decided_claims
@@ -91,6 +91,25 @@ def test_latency_under_ccs_is_that_of_the_recorded_bursts(tmp_path):
     part = found["latency beside 1 < 0.4 s (3dbf-light/ccs, sit)"]
     assert part.verdict is ClaimOutcome.SHOWN
     assert part.low < part.value < part.high < 0.4
+
+
+def test_bursts_of_one_run_are_not_counted_as_independent(tmp_path):
+    """Ten times the same bursts tell no more than they do once."""
+    says = "latency beside 1 < 0.4 s (3dbf-light/ccs, sit)"
+    light = run_of(tmp_path / "light", "uniform-light", "backfill")
+    once = decided(light)[says]
+    replace_rows(light, LocalBurstRow, [row for row in read_rows(light, LocalBurstRow) for _ in range(10)])
+    again = decided(light)[says]
+    assert again.value == pytest.approx(once.value, rel=0.1)
+    assert again.high - again.low > 0.8 * (once.high - once.low)
+
+
+def test_of_several_runs_the_mean_latency_of_each_counts(tmp_path):
+    """Those of two seeds here are equal, so that nothing is left to chance."""
+    paths = [run_of(tmp_path / str(seed), "uniform-light", "backfill", seed=seed) for seed in (1, 2)]
+    part = decided(*paths)["latency beside 1 < 0.4 s (3dbf-light/ccs, sit)"]
+    assert part.low == pytest.approx(part.value)
+    assert part.high == pytest.approx(part.value)
 
 
 def test_latency_in_a_void_run_decides_nothing(tmp_path):
