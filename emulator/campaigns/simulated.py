@@ -17,6 +17,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.records import TransferRow
 from emulator.model.stream import StreamJob
 from emulator.model.units import rate_mbit
+from emulator.model.whole_files import written_whole
 from emulator.policies.factory import discipline_scanned
 from emulator.policies.names import SINGLE_CLUSTER
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
@@ -27,7 +28,6 @@ from emulator.simulator.simulated_job import FinishedJob
 from emulator.simulator.simulation import SimulationResult, simulate
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
-from workloads.whole_files import written_whole
 
 TABLE: Final = "table"
 """Stands in a record for a table of extension factors; what it says of each job is in the run's rows."""

@@ -28,7 +28,7 @@ from emulator.studies.campaign_runs import (
     values_of,
 )
 from emulator.studies.campaign_statements import (
-    Part,
+    StatedPart as Part,
     about,
     claiming_tries,
     counted,
