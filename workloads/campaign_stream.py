@@ -20,7 +20,7 @@ from workloads.campaign import Campaign
 from workloads.distributions import stream
 from workloads.job_choices import InputFiles
 from workloads.job_lengths import drawn_services_s
-from workloads.schedule import admitted, file_name, home_queues, schedule
+from workloads.schedule import admitted, file_name, home_queues, schedule, stream_job
 
 
 class InputFile(NamedTuple):
@@ -63,7 +63,7 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
             continue
         asked: JobRequest = arrival.specification.request_in(topology)
         request = requests.setdefault(asked, asked)
-        jobs.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, arrival.specification.application))
+        jobs.append(stream_job(number, arrival, topology, service_s, queue, request))
     return CampaignJobs(tuple(jobs), campaign_files(campaign, topology, seed))
 
 

@@ -21,8 +21,8 @@ from emulator.model.errors import InvalidInput
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
+from emulator.model.whole_files import written_whole
 from workloads.json_lines import parsed_line, placed_lines
-from workloads.whole_files import written_whole
 
 Seconds = Annotated[float, Field(ge=0)]
 Check = Callable[[StreamJob], None]

@@ -65,11 +65,6 @@ class JobMix:
         """The share of the jobs that have several components."""
         return self._mean(lambda job_class: 1.0 if job_class.is_multicomponent else 0.0)
 
-    @cached_property
-    def mean_processors(self) -> float:
-        """The mean total size of a job."""
-        return self._mean(lambda job_class: job_class.request.processors)
-
     def share(self, processors: int, components: int) -> float:
         """Return the share of the jobs with that total size and that number of components."""
         return self._mean(

@@ -17,7 +17,8 @@ from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.job import DEFAULT_RUN_TIME_LIMIT_S, JobSpecification
-from emulator.model.request import RequestKind
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
@@ -82,6 +83,27 @@ def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], top
     if violations and None not in violations:
         raise InvalidInput(f"campaign {campaign.name!r}: rules: they admit no job, the first because {violations[0]}.")
     return [violation is None for violation in violations]
+
+
+def specifications_by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:
+    """Return what arrives by the number of the job, from 1."""
+    return {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
+
+
+def stream_job(
+    number: int,
+    arrival: Arrival,
+    topology: Topology,
+    service_s: float,
+    queue: int | None,
+    request: JobRequest | None = None,
+) -> StreamJob:
+    """Return what arrives as a job to simulate on `topology`, `service_s` long in one cluster, for the queue `queue`.
+
+    `request` is what it asks for, where jobs that ask for the same share it.
+    """
+    asked = arrival.specification.request_in(topology) if request is None else request
+    return StreamJob(number, arrival.arrival_s, service_s, asked, queue, arrival.specification.application)
 
 
 def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:

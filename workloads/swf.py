@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, get_type_hints
 
 from emulator.model.errors import InvalidInput
-from workloads.whole_files import written_whole
+from emulator.model.whole_files import written_whole
 
 MISSING: Final = -1
 PARTS: Final = frozenset({2, 3, 4})

@@ -1,7 +1,12 @@
 """The start of ranks: from the process that mpirun starts to MPI's readiness, at little cost.
 
-`rank.c` is the program that mpirun starts for each rank; `parent` is the Python process, one for a job and node, that
-forks the ranks; `prepared` is the process, one for a node, that has imported everything and forks the parents;
-`preparation` is what it imports; `handover` is the message between them; `mpi` initialises MPI and ends it, and with it
-the process. `python3 -m apps` under a plain mpirun needs none of them but the last.
+``rank.c`` is the program that mpirun starts for each rank. `python3 -m apps` under a plain mpirun needs nothing of this
+but ``mpi``.
+
+prepared     the process of a node that has imported everything and forks the parents
+preparation  what it imports
+parent       the process of a job and a node that forks the ranks
+handover     the message between that program and the parent
+forked       a rank, forked from the parent
+mpi          MPI initialised and ended, and with it the process
 """

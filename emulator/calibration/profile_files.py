@@ -19,7 +19,7 @@ from emulator.model.documents import is_name, parse_document, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
-from workloads.whole_files import written_whole
+from emulator.model.whole_files import written_whole
 
 _LINE_WIDTH = 120
 

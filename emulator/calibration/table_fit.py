@@ -11,7 +11,7 @@ from emulator.fidelity.iteration.accuracy import mean_errors, row_errors, uncert
 from emulator.fidelity.iteration.fitting import Fit, FittedNumber
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
-from workloads.whole_files import written_whole
+from emulator.model.whole_files import written_whole
 
 ROWS_FILE: Final = "rows.csv"
 NUMBERS_FILE: Final = "numbers.csv"

@@ -9,7 +9,7 @@ from emulator.calibration.profile_files import read_yaml, updated, write_yaml
 from emulator.model.documents import document_text
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
-from workloads.whole_files import written_whole
+from emulator.model.whole_files import written_whole
 
 _FITTED = ("processor", "interconnects", "collectives", "links", "default_link", "uncertainty")
 

@@ -82,5 +82,4 @@ def _tried(
     subject = Subject(campaign.name, tuple(trials), floor_dilation(planned.run, resources))
     pace = Pace(paced_middleware=True, time_scale=campaign.time_scale)
     chosen = choose_dilations(testbed, [subject], folder, report_progress, pace)[campaign.name].chosen
-    how = "found by pilots" if chosen.sufficed else "the largest tried, though its pilots did not suffice"
-    return CampaignDilation(chosen.dilation, how)
+    return CampaignDilation(chosen.dilation, chosen.how)

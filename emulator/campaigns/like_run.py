@@ -10,7 +10,6 @@ between a live run and its simulation is chance.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,27 +25,19 @@ from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.background import Scope
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
-from emulator.model.records import (
-    MANIFEST_FILE,
-    ROW_FILES,
-    SCHEDULE_FILE,
-    BackgroundRow,
-    JobRow,
-    RunKind,
-    RunProgress,
-)
+from emulator.model.records import MANIFEST_FILE, ROW_FILES, SCHEDULE_FILE, BackgroundRow, JobRow, RunKind
 from emulator.model.stream import StreamJob
 from emulator.model.times import Times
 from emulator.model.topology import Middleware, Topology
 from emulator.runs.input_files import stated_surroundings
-from emulator.runs.run_directory import RunRecords, attempts, read_run
+from emulator.runs.run_directory import RunRecords, check_not_cut_short, read_run
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.replayed_background import ReplayedBackground
 from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import Campaign, recorded_campaign
 from workloads.campaign_stream import campaign_files
-from workloads.schedule import Arrival, read_schedule
+from workloads.schedule import Arrival, read_schedule, specifications_by_number, stream_job
 
 AS_STATED: Final = "as the topology states"
 AS_RECORDED: Final = "the mean of the live run, whose topology states none"
@@ -95,7 +86,7 @@ def like_run(
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,
-        named={number: _named(arrival) for number, arrival in enumerate(arrivals, start=1)},
+        named={number: NamedJob.of(job) for number, job in specifications_by_number(arrivals).items()},
         provenance={
             "like": path.resolve().name,
             "times": times.value,
@@ -117,15 +108,16 @@ def campaign_of(run: RunRecords) -> Campaign:
     manifest = run.manifest
     if manifest.kind is not RunKind.CAMPAIGN:
         raise InvalidInput(f"{run.path}: is a {manifest.kind.value}; only a live campaign can be simulated again.")
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
-        raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
-            f"{manifest.progress.value}): run it again."
-        )
+    check_not_cut_short(run)
     return recorded_campaign(manifest.workload, source=f"{run.path / MANIFEST_FILE}: workload")
 
 
 def arrivals_of(run: RunRecords) -> list[Arrival]:
+    """Return the schedule that a live run submitted.
+
+    Raises:
+        InvalidInput: if it cannot be read, is not in order of arrival, or has another number of jobs than the run.
+    """
     arrivals = read_schedule(run.path / SCHEDULE_FILE)
     if len(arrivals) != run.manifest.jobs:
         raise InvalidInput(
@@ -155,7 +147,7 @@ def _check_measured(run: RunRecords) -> None:
 
 def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: FactorTable | float | None) -> JobTimes:
     """Return the execution times of the jobs that arrive: by the model, and if `times` says so first by the run."""
-    specifications = {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
+    specifications = specifications_by_number(arrivals)
     if times is Times.RUN:
         _check_distinct(run, [specification.name for specification in specifications.values()])
     by_name = {specification.name: specification for specification in specifications.values()}
@@ -192,18 +184,7 @@ def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:
 
 def _job(number: int, arrival: Arrival, topology: Topology, times: JobTimes) -> StreamJob:
     specification = arrival.specification
-    return StreamJob(
-        number,
-        arrival.arrival_s,
-        times.service_s(specification),
-        specification.request_in(topology),
-        specification.queue_in(topology),
-        specification.application,
-    )
-
-
-def _named(arrival: Arrival) -> NamedJob:
-    return NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))
+    return stream_job(number, arrival, topology, times.service_s(specification), specification.queue_in(topology))
 
 
 def _recorded_middleware(run: RunRecords) -> Middleware:

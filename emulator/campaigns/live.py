@@ -154,7 +154,7 @@ def run_campaign(
         TestbedBusy: if another run holds the testbed, or a background load that the policy does not see runs there.
         RunFailed: if it ended early; what had finished is recorded.
     """
-    paths = [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeat_void + 2))]
+    paths = repetition_paths(path, repeat_void)
     for each in paths:
         check_free(each)
     if locust_port is not None:
@@ -178,6 +178,11 @@ def run_campaign(
             except BackgroundAboveBand as void:
                 report_progress(ProgressReport("repeating the campaign", remark=str(void)))
     return each
+
+
+def repetition_paths(path: Path, repeats: int) -> list[Path]:
+    """Return the directories of a campaign: its own, and those of its repetitions, `path-2`, `path-3`, ..."""
+    return [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeats + 2))]
 
 
 def _run(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.campaigns.job_times import JobTimes, is_modelled
-from emulator.model.job import JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
@@ -18,7 +17,7 @@ from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, Run
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
 from workloads.job_lengths import with_lengths, with_once_divided
-from workloads.schedule import Arrival, admitted, home_queues, schedule
+from workloads.schedule import Arrival, admitted, home_queues, schedule, specifications_by_number, stream_job
 
 STATED: Final = "stated"
 MODEL: Final = "model"
@@ -52,14 +51,14 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
             return TimedJobs(drawn.jobs, drawn.files, factors)
         if table is None and not all(is_modelled(job.application, topology) for job in drawn.jobs):
             return TimedJobs(drawn.jobs, drawn.files, 1.0, {"times": STATED, "factors": NO_EXTENSION})
-        specifications = _by_number(with_once_divided(schedule(campaign, seed), campaign))
+        specifications = specifications_by_number(with_once_divided(schedule(campaign, seed), campaign))
         stated = JobTimes(topology, specifications, stated=True, table=table)
         return TimedJobs(drawn.jobs, drawn.files, stated, {"times": STATED})
     # As long as those of a live run.
     arrivals = with_lengths(schedule(campaign, seed), campaign, topology, seed)
     times = JobTimes(
         topology,
-        _by_number(arrivals),
+        specifications_by_number(arrivals),
         table=table,
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
     )
@@ -71,10 +70,6 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     return TimedJobs(_jobs(campaign, arrivals, topology, seed, times), files, times, provenance)
 
 
-def _by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:
-    return {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
-
-
 def _jobs(
     campaign: Campaign, arrivals: Sequence[Arrival], topology: Topology, seed: int, times: JobTimes
 ) -> tuple[StreamJob, ...]:
@@ -83,8 +78,5 @@ def _jobs(
     found: list[StreamJob] = []
     for number, (arrival, queue, comes) in enumerate(zip(arrivals, queues, may_come, strict=True), start=1):
         if comes:
-            specification = arrival.specification
-            request = specification.request_in(topology)
-            service_s = times.service_s(specification)
-            found.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, specification.application))
+            found.append(stream_job(number, arrival, topology, times.service_s(arrival.specification), queue))
     return tuple(found)

@@ -5,7 +5,6 @@ A job claims its processors when it is placed. It starts, and releases them afte
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from emulator.campaigns.shared_like_run import SharedRun
 from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.job import JobSpecification
-from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.simulator.background import BackgroundChange
 from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.time_shared.layout import first_nodes
 from emulator.simulator.time_shared.simulation import SharedJobOutcome, SharedResult
+from workloads.schedule import specifications_by_number, stream_job
 
 PLACED_AT_ONCE: Final = 1
 """The tries of a job: the simulation tells only when it was placed."""
@@ -46,15 +45,11 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
     """
     manifest = run.manifest
     alone_s = {outcome.id: outcome.alone_s for outcome in result.jobs}
-    arrivals = list(enumerate(run.arrivals, start=1))
     jobs = [
-        StreamJob(
-            number, arrival.arrival_s, alone_s[number], arrival.specification.request_in(run.topology), None,
-            arrival.specification.application,
-        )
-        for number, arrival in arrivals
-    ]  # fmt: skip
-    asked = {number: arrival.specification for number, arrival in arrivals}
+        stream_job(number, arrival, run.topology, alone_s[number], None)
+        for number, arrival in enumerate(run.arrivals, start=1)
+    ]
+    asked = specifications_by_number(run.arrivals)
     ends = SharedEnds(tuple(_finished(outcome, run.topology, asked[outcome.id]) for outcome in result.jobs))
     provenance = {
         "like": like.resolve().name,
@@ -65,10 +60,7 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
         "starting_s": run.starting_s,
         "releasing_s": run.releasing_s,
     }
-    named = {
-        number: NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))
-        for number, arrival in arrivals
-    }
+    named = {number: NamedJob.of(specification) for number, specification in asked.items()}
     simulated = SimulatedRun(
         manifest.name, run.topology, manifest.policy, manifest.queue, manifest.seed, jobs, ends,
         workload=manifest.workload, provenance=provenance, named=named,

@@ -17,6 +17,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.records import TransferRow
 from emulator.model.stream import StreamJob
 from emulator.model.units import rate_mbit
+from emulator.model.whole_files import written_whole
 from emulator.policies.factory import discipline_scanned
 from emulator.policies.names import SINGLE_CLUSTER, plain_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
@@ -29,7 +30,6 @@ from emulator.simulator.simulation import SimulationResult, simulate
 from workloads.custom_sources import sources_of
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
-from workloads.whole_files import written_whole
 
 TABLE: Final = "table"
 """Stands in a record before the digest of a table of extension factors; the run's rows hold what it says of jobs."""

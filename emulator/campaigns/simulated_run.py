@@ -7,6 +7,7 @@ speak against a simulation, too.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run, judge_unfinished
-from emulator.model.job import JobState
+from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import (
     BackgroundRow,
     ComponentRow,
@@ -48,6 +49,11 @@ class NamedJob(NamedTuple):
 
     name: str
     arguments: str = ""
+
+    @classmethod
+    def of(cls, specification: JobSpecification) -> NamedJob:
+        """Return these parts of a job as it was submitted."""
+        return cls(specification.name, json.dumps(specification.arguments))
 
 
 class Ends(Protocol):

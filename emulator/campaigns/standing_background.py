@@ -29,6 +29,7 @@ from emulator.model.documents import DocumentModel
 from emulator.model.errors import RunFailed, TestbedBusy, TestbedError, TestbedNotUp
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import BackgroundRow
+from emulator.model.whole_files import write_whole
 from emulator.runs.background_actor import BackgroundActor
 from emulator.runs.background_load import BackgroundLoad
 from emulator.runs.container_testbed import testbed_named
@@ -119,7 +120,10 @@ def stop(name: str) -> None:
     host_deadline_s = time.monotonic() + STOP_WITHIN_HOST_S
     while holder(name) is not None:
         if time.monotonic() > host_deadline_s:
-            raise RunFailed(f"The background load's process {found.pid} does not end.")
+            raise RunFailed(
+                f"The background load's process {found.pid} does not end (end it with `kill -9 {found.pid}`; its jobs "
+                "end with it)."
+            )
         time.sleep(HOST_CHECK_INTERVAL_S / 5)
     (state_folder(name) / STATUS_FILE).unlink(missing_ok=True)
 
@@ -163,9 +167,7 @@ def _status_writer(
             share_in_band=load.measures(now_s).share_in_band,
             clusters=tuple(rows.values()),
         )
-        unfinished = file.with_name(f".{file.name}")
-        unfinished.write_text(found.model_dump_json(), encoding="utf-8")
-        unfinished.replace(file)
+        write_whole(file, found.model_dump_json())
 
     return write
 

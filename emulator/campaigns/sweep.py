@@ -18,12 +18,13 @@ from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from emulator.campaigns.live import planned, run_campaign
+from emulator.campaigns.live import planned, repetition_paths, run_campaign
 from emulator.campaigns.sweep_process import is_running, own_process
 from emulator.model.documents import DocumentModel, Real, WholeNumber
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
 from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, RunProgress
+from emulator.model.whole_files import write_whole
 from emulator.policies.names import policy_name
 from emulator.policies.nodes.compositions import is_composition
 from emulator.runs.holding import Testbed
@@ -296,8 +297,7 @@ def _status(folder: Path, run: SweepRun, repeat_void: int, busy: bool) -> RunSta
 
 def _folders(folder: Path, repeat_void: int) -> list[Path]:
     """Return the folders with records of a run: its own, and those of its repetitions."""
-    named = [folder, *(folder.with_name(f"{folder.name}-{number}") for number in range(2, repeat_void + 2))]
-    return [path for path in named if (path / MANIFEST_FILE).is_file()]
+    return [path for path in repetition_paths(folder, repeat_void) if (path / MANIFEST_FILE).is_file()]
 
 
 @contextmanager
@@ -332,6 +332,4 @@ def _repeat(number: int) -> str:
 
 
 def _write(path: Path, sweep: Sweep) -> None:
-    unfinished = path / f".{SWEEP_FILE}"
-    unfinished.write_text(sweep.model_dump_json(indent=2, exclude_unset=True) + "\n", encoding="utf-8")
-    unfinished.replace(path / SWEEP_FILE)
+    write_whole(path / SWEEP_FILE, sweep.model_dump_json(indent=2, exclude_unset=True) + "\n")

@@ -65,7 +65,7 @@ def claims(
     recorded = _recorded(directories or ())
     if simulate is not None:
         recorded += _simulated(simulate, jobs, topology, workers, out)
-    from emulator.reports.reproduction_tables import claim_objects, claim_table, part_table
+    from emulator.reports.claim_tables import claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
 

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from emulator import compiled
 from emulator.cli.foreign_text import say
+from emulator.model.escapes import last_line
 from emulator.model.project import PROJECT_ROOT, with_extra
 
 COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
@@ -84,7 +85,7 @@ def _compile() -> str:
         done = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
-    said = (done.stderr.strip().splitlines() or ["the compiler failed without a reason."])[-1]
+    said = f"{last_line(done.stderr, 'the compiler failed without a reason')}."
     with suppress(OSError):
         failure.write_text(f"{said} Try again with `python -m emulator.simulator.compile`.", encoding="utf-8")
     return said

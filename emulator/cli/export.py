@@ -24,6 +24,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
 from emulator.model.topology import Topology
+from emulator.model.whole_files import written_whole
 from emulator.reports.exports.batsim import batsim_files
 from emulator.reports.exports.coallocation_trace import coallocation_trace
 from emulator.reports.exports.data_package import trace_files
@@ -34,7 +35,6 @@ from emulator.reports.exports.swf import component_lines, swf_log
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import check_free, read_manifest, read_run
 from workloads.swf import write_swf
-from workloads.whole_files import written_whole
 
 DEFAULT_ITERATIONS: Final = 20
 LOG_FILE: Final = "jobs.swf"

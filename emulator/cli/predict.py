@@ -117,7 +117,10 @@ def _paced(name: str) -> Topology:
     """Return the topology of that name, whose processors must have costs."""
     system = topology_named(name)
     if system.processor.costs is None:
-        raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
+        raise InvalidInput(
+            f"{system.name}: its processors are unpaced, so nothing is known of them (name a topology with a processor "
+            "profile: `testbed list topologies`)."
+        )
     return system
 
 

@@ -22,16 +22,9 @@ from emulator.fidelity.verdict import Judgement
 from emulator.model.cell_rows import ReproductionRow
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError
+from emulator.reports.claim_tables import claim_table, part_table
 from emulator.reports.reproduction_pages import write_page
-from emulator.reports.reproduction_tables import (
-    QUANTITIES,
-    claim_table,
-    error_table,
-    factor_table,
-    part_table,
-    reproduction_object,
-    total_table,
-)
+from emulator.reports.reproduction_tables import QUANTITIES, error_table, factor_table, reproduction_object, total_table
 from emulator.runs.container_testbed import testbed_named
 from emulator.runs.matrix import DEFAULT_REPEAT
 from emulator.runs.run_directory import replace_rows

@@ -295,7 +295,7 @@ def _row(result: SharedResult) -> dict[str, Any]:
 
 
 def _write_outcomes(result: SharedResult, path: Path) -> None:
-    from workloads.whole_files import written_whole
+    from emulator.model.whole_files import written_whole
 
     with written_whole(path) as text:
         for job in result.jobs:

@@ -83,11 +83,11 @@ def _check_name(name: str) -> None:
 
 
 def _show(results: list[StudyResult], *, as_json: bool) -> None:
-    from emulator.reports.study_tables import claim_table, found_table, part_table
+    from emulator.reports.study_tables import found_table, study_claim_table, study_part_table
 
     if not as_json:
         for result in results:
-            rows = [{column: row[column] for column in SHOWN} for row in claim_table(result)]
+            rows = [{column: row[column] for column in SHOWN} for row in study_claim_table(result)]
             show_rows(rows, as_json=False, title=result.study.title)
         return
     found = [
@@ -96,8 +96,8 @@ def _show(results: list[StudyResult], *, as_json: bool) -> None:
             "jobs": result.scale.jobs,
             "replications": result.scale.replications,
             "headline": result.headline,
-            "claims": claim_table(result),
-            "parts": part_table(result),
+            "claims": study_claim_table(result),
+            "parts": study_part_table(result),
             "found": found_table(result),
         }
         for result in results

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from emulator.clusters.ssh import SecureShell
 from emulator.model.errors import ClusterUnreachable, TestbedError
+from emulator.model.escapes import last_line
 from emulator.model.ssh_keys import key_pair
 
 log = logging.getLogger(__name__)
@@ -85,10 +86,9 @@ class Admissions:
         )
         edited = self._shell.execute(f"bash -c {shlex.quote(script)}")
         if edited.exit_code != 0:
-            reason = ([*edited.error.strip().splitlines()] or ["it gave no reason"])[-1].rstrip(".")
             raise ClusterUnreachable(
                 f"Cluster {self._cluster!r}: ~/.ssh/authorized_keys of its account could not be changed, by which jobs "
-                f"and files of containers come there: {reason}."
+                f"and files of containers come there: {last_line(edited.error)}."
             )
 
 

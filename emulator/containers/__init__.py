@@ -1,26 +1,48 @@
 """The multicluster as containers: rendered, started, shaped and taken down.
 
-names, addresses        what every part is called, and where it is
-compose                 a topology as a Compose file (pure)
-images, base_image      what the containers are made of
-image_names, building, wheels, image_contents, mmdebstrap
-                        what belongs to images
-engine                  Docker as this project needs it; compose_command is how Compose is called
-free_addresses, keys    a free subnet and port; the SSH keys
-state, mounted_files    what the host remembers of a testbed, and the files that its containers mount
-parts                   its containers as rendered, and as they are now
-mending                 what to do about each part that is not as rendered (pure)
-up, repair, down        bring a testbed up, mend it, take it down
-readiness, inspection   wait until a testbed is ready; look at it
-slurm_nodes             the nodes of a cluster that get no job, and why
-home_files              a user's files, copied into the home folders of the clusters
-doctor, this_kernel     what the host has and lacks; what its kernel can do
-obstacles               settings of the engine and the host under which no testbed works
-prerequisites           what can be said of the host before anything is installed
-cache                   the folder of what can be fetched again
-programs, local_users   programs in the containers that end with the process that started them; jobs of others
-usage, telemetry        what containers use of the host, once and during a run
-wan                     the wide area
-monitoring              Prometheus and Grafana beside a testbed
-concurrency, progress   several tasks at once; the steps that long work reports
+names            what every part is called
+addresses        where every part is
+compose          a topology as a Compose file (pure)
+compose_command  how Compose is called on this host
+engine           Docker as this project needs it
+docker_address   where this host's engine answers
+free_addresses   a subnet and a port that nothing uses
+keys             the SSH keys of a testbed
+
+images           what the containers are made of, pulled or built
+base_image       the base of every image
+building         what every build of an image shares
+image_names      what images are called, and where they are kept
+image_registry   images pushed to a registry and pulled from it
+image_contents   what an image is made of, recorded in its labels
+mmdebstrap       the program that makes a base where none can be pulled
+wheels           the broker's Python packages, fetched on the host
+cache            the folder of what can be fetched again
+
+state            what the host remembers of a testbed
+mounted_files    the files that its containers mount
+parts            its containers as rendered, and as they are now
+mending          what to do about each part that is not as rendered (pure)
+up               bring a testbed up
+repair           mend the one that exists
+down             take it down
+readiness        wait until it is ready
+inspection       its status now
+slurm_nodes      the nodes of a cluster that get no job, and why
+home_files       a user's files, copied into the home folders of the clusters
+hosts            a testbed over several hosts
+
+prerequisites    what can be said of the host before anything is installed
+doctor           what the host has and lacks
+this_kernel      what its kernel can do
+obstacles        settings of the engine and the host under which no testbed works
+
+programs         programs in the containers that end with the process that started them
+local_users      the jobs of other users in the clusters
+local_bursts     the bursts of local users at nodes shared in time
+telemetry        what containers use of the host during a run
+wan              the wide area
+monitoring       Prometheus and Grafana beside a testbed
+concurrency      several tasks at once
+progress         the steps that long work reports
 """

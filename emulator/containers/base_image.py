@@ -16,12 +16,13 @@ import docker
 import docker.errors
 
 from emulator.containers import mmdebstrap
-from emulator.containers.building import last_words, proxy_arguments
+from emulator.containers.building import last_lines, proxy_arguments
 from emulator.containers.cache import cache_folder
 from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
 from emulator.containers.image_names import BASE_REPOSITORY, PINNED_BY, base_reference, public_image
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.model.errors import EngineUnavailable
+from emulator.model.escapes import last_line
 from emulator.model.project import PROJECT_ROOT
 
 SUITE: Final = "bookworm"
@@ -81,7 +82,7 @@ def _build_on_public_image(client: docker.DockerClient, tag: str) -> str:
         client.images.build(path=folder, tag=tag, buildargs=stated, rm=True, forcerm=True)
         attributes = client.images.get(public_image()).attrs
     except docker.errors.BuildError as error:
-        raise EngineUnavailable(f"The base image could not be built: {last_words(error)}") from error
+        raise EngineUnavailable(f"The base image could not be built: {last_lines(error)}") from error
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"The base image could not be built: {error.explanation or error}.") from error
     return str(next(iter(attributes.get("RepoDigests") or ()), f"{public_image()} {attributes['Id']}"))
@@ -99,8 +100,7 @@ def _bootstrap(client: docker.DockerClient, tag: str) -> str:
         path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         answer = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
         if answer.returncode != 0:
-            words = (answer.stderr.strip().splitlines() or ["it gave no reason"])[-1]
-            raise EngineUnavailable(f"mmdebstrap could not make the base image: {words}.")
+            raise EngineUnavailable(f"mmdebstrap could not make the base image: {last_line(answer.stderr)}.")
         repository, name = tag.rsplit(":", 1)
         client.api.import_image_from_file(str(archive), repository=repository, tag=name)
     return f"mmdebstrap {SUITE} {client.images.get(tag).id}"

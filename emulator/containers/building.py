@@ -21,7 +21,7 @@ def proxy_arguments() -> dict[str, str]:
     return {name: value for name, value in stated.items() if not _is_here(value)}
 
 
-def last_words(error: docker.errors.BuildError) -> str:
+def last_lines(error: docker.errors.BuildError) -> str:
     """Return the last lines of a build that failed."""
     said = [str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log]
     lines = [line for text in said for line in text.splitlines() if line.strip()]

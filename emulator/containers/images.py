@@ -20,7 +20,7 @@ import docker
 import docker.errors
 
 from emulator.containers import base_image, wheels
-from emulator.containers.building import last_words, proxy_arguments
+from emulator.containers.building import last_lines, proxy_arguments
 from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
@@ -204,7 +204,7 @@ def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: st
             forcerm=True,
         )
     except docker.errors.BuildError as error:
-        raise EngineUnavailable(f"The image {reference} could not be built: {last_words(error)}") from error
+        raise EngineUnavailable(f"The image {reference} could not be built: {last_lines(error)}") from error
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"The image {reference} could not be built: {error.explanation}.") from error
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Final
 
 import docker
 
-from emulator.containers.programs import Program
+from emulator.containers.programs import OnLine, Program
 from emulator.containers.state import TestbedState
 
 PROGRAM: Final = ("/usr/bin/python3", "-m", "apps.local_bursts")
 
-OnBurst = Callable[[str, str | None], None]
-"""Called with a cluster and a line of `apps.local_bursts`, or None if the program has ended by itself."""
-
 
 @contextmanager
 def local_bursts_told(
-    client: docker.DockerClient, testbed: TestbedState, clusters: Sequence[str], on_burst: OnBurst
+    client: docker.DockerClient, testbed: TestbedState, clusters: Sequence[str], on_burst: OnLine
 ) -> Iterator[None]:
     """Tell `on_burst`, from other threads, of each burst of the local users of `clusters` inside the context.
+
+    It gets the lines of `apps.local_bursts`.
 
     Raises:
         TestbedNotUp: if the container of a cluster does not run.
@@ -29,11 +29,7 @@ def local_bursts_told(
     containers = {cluster.name: cluster.container for cluster in testbed.record.clusters}
     with ExitStack() as stack:
         for name in clusters:
-            program = Program(client, containers[name], PROGRAM, _named(name, on_burst))
+            program = Program(client, containers[name], PROGRAM, partial(on_burst, name))
             stack.callback(program.close)
             stack.callback(program.end)
         yield
-
-
-def _named(cluster: str, on_burst: OnBurst) -> Callable[[str | None], None]:
-    return lambda line: on_burst(cluster, line)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import docker
 from docker.errors import DockerException
 
-from emulator.containers.programs import Program
+from emulator.containers.programs import OnLine, Program
 from emulator.containers.state import TestbedState, state_folder
 from emulator.model.errors import TestbedBusy
 from emulator.model.process_lock import ProcessLock, is_locked
@@ -35,7 +35,7 @@ class ContainerLocalUsers:
         self._programs: dict[str, Program] = {}
         self._lock: ProcessLock | None = None
 
-    def open(self, on_line: Callable[[str, str | None], None]) -> None:
+    def open(self, on_line: OnLine) -> None:
         """Begin without a job, and report starts and ends of jobs to `on_line`, from other threads.
 
         Raises:
@@ -50,7 +50,7 @@ class ContainerLocalUsers:
             )
         try:
             for cluster, container in self._containers.items():
-                self._programs[cluster] = Program(self._client, container, PROGRAM, _named(cluster, on_line))
+                self._programs[cluster] = Program(self._client, container, PROGRAM, partial(on_line, cluster))
         except BaseException:
             self.close()
             raise
@@ -117,7 +117,3 @@ def _locked(name: str) -> ProcessLock | None:
         return ProcessLock(lock_file(name), str(os.getpid()), waits=False)
     except BlockingIOError:
         return None
-
-
-def _named(cluster: str, on_line: Callable[[str, str | None], None]) -> Callable[[str | None], None]:
-    return lambda line: on_line(cluster, line)

@@ -15,7 +15,6 @@ GONE: Final = "gone"
 """The status of a part without a container."""
 
 CLUSTER: Final = "cluster"
-ROUTER: Final = "router"
 BROKER: Final = "broker"
 
 _RUNS: Final = ("running", "restarting")

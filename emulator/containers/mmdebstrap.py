@@ -14,6 +14,7 @@ from typing import Final
 
 from emulator.containers.cache import cache_folder
 from emulator.model.errors import EngineUnavailable
+from emulator.model.escapes import last_line
 
 _NEEDED: Final = ("apt-get", "dpkg-deb", "perl")
 
@@ -80,8 +81,7 @@ def _download(folder: Path) -> Path:
 def _run(command: list[str], folder: Path) -> None:
     answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        words = (answer.stderr.strip().splitlines() or ["it gave no reason"])[-1]
         raise EngineUnavailable(
             f"mmdebstrap, which would make the base image, could not be fetched: {command[0]} failed: "
-            f"{words.rstrip('.')} (reach a container registry, or install mmdebstrap)."
+            f"{last_line(answer.stderr)} (reach a container registry, or install mmdebstrap)."
         )

@@ -20,6 +20,9 @@ from emulator.model.errors import TestbedNotUp
 CLOSE_WITHIN_HOST_S: Final = 30.0
 """How long a program may take to end: cancelling some hundred jobs takes a second or two."""
 
+OnLine = Callable[[str, str | None], None]
+"""Called with a cluster and a line that its program prints, or with None if the program has ended by itself."""
+
 _FRAME: Final = struct.Struct(">BxxxL")
 _STANDARD_OUTPUT: Final = 1
 _CHUNK_BYTES: Final = 65536

@@ -17,6 +17,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState
 from emulator.model.clock import Dilation
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp, Unauthorized
+from emulator.model.escapes import last_line
 from emulator.model.proof import requiring_proof
 
 CLUSTER_READY: Final = "/run/testbed/ready"
@@ -166,7 +167,7 @@ def last_words(client: docker.DockerClient, name: str) -> str:
     """Return the last line that a container printed, for an error message."""
     try:
         container: Container = client.containers.get(name)
-        lines = [line.strip() for line in container.logs(tail=5).decode(errors="replace").splitlines() if line.strip()]
+        said = container.logs(tail=5).decode(errors="replace")
     except docker.errors.APIError:
         return "it does not exist"
-    return lines[-1].rstrip(".") if lines else "it printed nothing"
+    return last_line(said, "it printed nothing")

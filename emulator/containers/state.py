@@ -32,7 +32,7 @@ from emulator.model.process_lock import ProcessLock
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
 from emulator.model.underlay import Underlay
-from emulator.model.whole_text import write_whole
+from emulator.model.whole_files import write_whole
 
 RECORD_FILE: Final = "testbed.json"
 TOKEN_FILE: Final = "token"

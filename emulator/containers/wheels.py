@@ -14,6 +14,7 @@ from typing import Final
 
 from emulator.containers.cache import cache_folder
 from emulator.model.errors import EngineUnavailable
+from emulator.model.escapes import last_line
 
 PYTHON_IN_IMAGE: Final = "3.11"
 _GLIBC_FLOORS: Final = ("manylinux2014", "manylinux_2_17", "manylinux_2_28", "manylinux_2_34")
@@ -43,5 +44,6 @@ def _download(requirements: Path, architecture: str, folder: Path) -> None:
     command += [f"--python-version={PYTHON_IN_IMAGE}", "--implementation=cp", *platforms]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
-        words = (answer.stderr.strip().splitlines() or ["it gave no reason"])[-1]
-        raise EngineUnavailable(f"The broker's packages could not be fetched: {words} (is a package index reachable?).")
+        raise EngineUnavailable(
+            f"The broker's packages could not be fetched: {last_line(answer.stderr)} (is a package index reachable?)."
+        )

@@ -82,6 +82,11 @@ class Chosen:
     dilation: float
     sufficed: bool = True
 
+    @property
+    def how(self) -> str:
+        """How it was found, as a manifest says it."""
+        return "found by pilots" if self.sufficed else "the largest tried, though its pilots did not suffice"
+
 
 @dataclass(frozen=True, slots=True)
 class Needed:

@@ -1,1 +1,7 @@
-"""Several hosts that carry one testbed: their inventory, which cluster goes where, and what each lacks. Pure."""
+"""Several hosts that carry one testbed: their inventory, which cluster goes where, and what each lacks. Pure.
+
+inventory  the hosts as their user writes them
+facts      what is known of a host before a testbed spreads over it
+checks     what hosts lack, with the remedies
+layout     which host carries which cluster
+"""

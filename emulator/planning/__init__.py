@@ -1,9 +1,11 @@
 """How a run is fitted to this host: what can be said of it beforehand, and pilots that choose its dilation.
 
-planned_jobs, planned_traffic  from a job's specification to its iteration, its work and its packets
-planned_files                  the disk that input files take at once
-planned_runs                   the jobs of a measurement or a campaign, and which of them run at the same time
-plan                           what a run asks of this host, the smallest dilation it allows, and how long it takes
-trying                         pilots of jobs on the running testbed, until a dilation suffices
-choices                        the dilation of each problem of a measurement, as its records keep it
+planned_jobs     from a job's specification to its iteration and its work
+planned_traffic  the packets that an iteration sends between clusters
+planned_files    the disk that input files take at once
+planned_hosts    the hosts over which a testbed is to spread
+planned_runs     the jobs of a measurement or a campaign, and which of them run at the same time
+plan             what a run asks of this host, the smallest dilation it allows, and how long it takes
+trying           pilots of jobs on the running testbed, until a dilation suffices
+choices          the dilation of each problem of a measurement, as its records keep it
 """

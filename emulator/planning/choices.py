@@ -157,10 +157,9 @@ def _trial(cell: Cell, job: PlannedJob) -> Trial:
 
 
 def _choice(matrix: Matrix, cells: tuple[Cell, ...], tried: Tried) -> DilationChoice:
-    dilation = tried.chosen.dilation
-    how = "found by pilots" if tried.chosen.sufficed else "the largest tried, though its pilots did not suffice"
-    fitted = _of_suitable_length(matrix, cells, dilation, tried.slowest_s())
-    return DilationChoice(cells[0].problem, fitted, dilation, how)
+    chosen = tried.chosen
+    fitted = _of_suitable_length(matrix, cells, chosen.dilation, tried.slowest_s())
+    return DilationChoice(cells[0].problem, fitted, chosen.dilation, chosen.how)
 
 
 def _of_suitable_length(

@@ -1,6 +1,6 @@
 """The jobs of measurements and campaigns as they are planned, and which of them run at the same time.
 
-`planned_layout` and `planned_campaign` return what a run consists of; `emulator.planning.plan` judges that. A
+`planned_cells` and `planned_campaign` return what a run consists of; `emulator.planning.plan` judges that. A
 campaign's jobs overlap as the simulator places them, with the campaign's own policy and discipline.
 """
 
@@ -21,7 +21,6 @@ from emulator.model.held_nodes import ranks
 from emulator.model.job import JobSpecification
 from emulator.model.placement import Component, Placement
 from emulator.model.request import RequestKind
-from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.planning.plan import PlannedRun, Resources, plan
 from emulator.planning.planned_files import PlannedFile
@@ -36,7 +35,7 @@ from emulator.simulator import simulate
 from emulator.simulator.simulated_job import FinishedJob
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
-from workloads.schedule import Arrival
+from workloads.schedule import Arrival, stream_job
 
 MOST_TOGETHER = 24
 """The largest number of jobs that run at once in a pilot of a campaign."""
@@ -157,14 +156,9 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
     chooses_nodes = policy_name(campaign.policy) in NODE_POLICIES
     queue, policy = ("fcfs", "wf") if chooses_nodes else (campaign.queue, campaign.policy)
     stream = (
-        StreamJob(
-            index,
-            arrival.arrival_s,
-            _service_s(arrival.specification, topology),
-            arrival.specification.request_in(topology),
-            arrival.specification.queue_in(topology),
-        )
+        stream_job(index, arrival, topology, _service_s(specification, topology), specification.queue_in(topology))
         for index, arrival in enumerate(arrivals)
+        for specification in (arrival.specification,)
     )
     result = simulate(
         stream,

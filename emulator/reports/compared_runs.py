@@ -11,15 +11,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
-from emulator.model.records import JobRow, RunKind, RunProgress
+from emulator.model.records import JobRow, RunKind
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.figures.times import sorted_times
 from emulator.reports.placement_differences import PlacementDifferences, placement_differences
 from emulator.reports.summary import gross_utilization
-from emulator.runs.run_directory import RunRecords, attempts
+from emulator.runs.run_directory import RunRecords, check_not_cut_short
 
 TIMES: Final = {
     "started_s": "start",
@@ -120,14 +119,9 @@ def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecord
 
 
 def _check_whole(run: RunRecords) -> None:
-    manifest = run.manifest
-    if manifest.kind is RunKind.MEASUREMENT:
+    if run.manifest.kind is RunKind.MEASUREMENT:
         raise InvalidInput(f"{run.path}: is a measurement; only streams of jobs are compared.")
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
-        raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
-            f"{manifest.progress.value}) and cannot be compared: run it again."
-        )
+    check_not_cut_short(run)
 
 
 def _check_sides(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecords]) -> None:

@@ -13,9 +13,9 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
-from emulator.model.records import RunKind, RunProgress
+from emulator.model.records import RunKind
 from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
-from emulator.runs.run_directory import RunRecords, attempts
+from emulator.runs.run_directory import RunRecords, was_cut_short
 from emulator.runs.same_campaign import campaign_of, scheduling_of
 
 LEAST_SEEDS: Final = 2
@@ -73,9 +73,8 @@ def _counts(run: RunRecords) -> bool:
     manifest = run.manifest
     return (
         manifest.kind is not RunKind.MEASUREMENT
-        and manifest.progress is RunProgress.COMPLETE
         and manifest.verdict != Judgement.VOID
-        and len(attempts(run.path)) == 1
+        and not was_cut_short(run.path, manifest)
     )
 
 

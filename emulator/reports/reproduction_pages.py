@@ -7,19 +7,13 @@ from pathlib import Path
 
 from emulator.model.cell_rows import ReproductionRow
 from emulator.model.counts import number_of
+from emulator.model.whole_files import written_whole
+from emulator.reports.claim_tables import claim_table, part_table
 from emulator.reports.reproduction_figures import reproduction_figure
-from emulator.reports.reproduction_tables import (
-    QUANTITIES,
-    claim_table,
-    error_table,
-    factor_table,
-    part_table,
-    total_table,
-)
+from emulator.reports.reproduction_tables import QUANTITIES, error_table, factor_table, total_table
 from emulator.reports.text import markdown_table
 from emulator.studies.claims import DecidedClaim
 from emulator.studies.reproduction import Reproduced
-from workloads.whole_files import written_whole
 
 
 def write_page(

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from emulator.model.cell_rows import ReproductionRow
+from emulator.reports.claim_tables import claim_objects
 from emulator.reports.text import with_interval
-from emulator.studies.claims import DecidedClaim, Decision
+from emulator.studies.claims import DecidedClaim
 from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors
 
 QUANTITIES: Final = (RUNTIME, *COMMUNICATION.values())
@@ -65,39 +66,6 @@ def error_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
     ]
 
 
-def claim_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
-    """Return a row for each claim: its statement, and how many of its parts show."""
-    return [
-        {
-            "claim": decided.claim.id,
-            **({"by": decided.at} if decided.at else {}),
-            "says": decided.claim.statement,
-            "verdict": decided.verdict.value,
-            "parts shown": decided.shown_parts,
-        }
-        for decided in claims
-    ]
-
-
-def part_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
-    """Return a row for each part of each claim, with the value that decided it."""
-    return [
-        {
-            "claim": decided.claim.id,
-            **({"by": decided.at} if decided.at else {}),
-            "part": decision.says,
-            "value [95%]": _value(decision),
-            "verdict": decision.verdict.value,
-        }
-        for decided in claims
-        for decision in decided.decisions
-    ]
-
-
-def _value(decision: Decision) -> str:
-    return "" if decision.value is None else with_interval(decision.value, decision.low, decision.high, ".3g")
-
-
 def reproduction_object(
     name: str, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim], left_out: Sequence[str]
 ) -> dict[str, Any]:
@@ -112,21 +80,6 @@ def reproduction_object(
         "claims": claim_objects(claims),
         "left_out": list(left_out),
     }
-
-
-def claim_objects(claims: Sequence[DecidedClaim]) -> list[dict[str, Any]]:
-    """Return claims with all their parts, for programs."""
-    return [
-        {
-            "claim": decided.claim.id,
-            "source": decided.claim.source,
-            "says": decided.claim.statement,
-            "at": decided.at,
-            "verdict": decided.verdict.value,
-            "parts": [asdict(decision) for decision in decided.decisions],
-        }
-        for decided in claims
-    ]
 
 
 def _errors(rows: Sequence[ReproductionRow]) -> list[tuple[str, bool, Errors]]:

@@ -13,18 +13,19 @@ from typing import Any, Final
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
+from emulator.model.whole_files import written_whole
 from emulator.reports.attribution_tables import ATTRIBUTION_TITLE, INVARIANCE_TITLE, attribution_table, invariance_table
+from emulator.reports.claim_tables import claim_table, part_table
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import svg_of
 from emulator.reports.figures.figure import ReportFigure, data_csv
 from emulator.reports.figures.reported_run import ReportedRun
+from emulator.reports.figures.study import study_figures
 from emulator.reports.html_parts import badge, bullets, html_figure, html_page, html_table, paragraph
-from emulator.reports.reproduction_tables import claim_table, part_table
-from emulator.reports.study_folders import StudyFolder, study_figures
+from emulator.reports.study_folders import StudyFolder
 from emulator.reports.tables import factor_table, measured_factor_table, summary_table
 from emulator.studies.campaign_claims import decided_claims
-from workloads.whole_files import written_whole
 
 MOST_BYTES: Final = 3_000_000
 """The size of a page that can still be sent by mail, and opens at once."""

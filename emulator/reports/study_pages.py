@@ -9,14 +9,20 @@ from typing import Any, Final
 
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
+from emulator.model.whole_files import written_whole
 from emulator.reports.study_figures import study_figure
-from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
+from emulator.reports.study_tables import (
+    found_table,
+    interval_text,
+    study_claim_table,
+    study_part_table,
+    turning_table,
+)
 from emulator.reports.text import markdown_table
 from emulator.studies.catalogue import Measures
 from emulator.studies.shared_cases import VARIED_REPLICATIONS
 from emulator.studies.simulation_study import Row, StudyResult
 from emulator.studies.statements import Quantity
-from workloads.whole_files import written_whole
 
 HEADINGS: Final = {
     Quantity.RESPONSE: "response (s)",
@@ -65,7 +71,7 @@ def write_study(result: StudyResult, folder: Path) -> list[Path]:
     page, picture = folder / f"{name}.md", folder / f"{name}.png"
     found, parts = folder / f"{name}.csv", folder / f"{name}-claims.csv"
     _write_rows(found_table(result), found)
-    _write_rows(part_table(result), parts)
+    _write_rows(study_part_table(result), parts)
     _write_bytes(study_figure(result), picture)
     with written_whole(page) as text:
         text.write(study_page(result))
@@ -82,12 +88,12 @@ def study_page(result: StudyResult) -> str:
         f"{_NOT_COUNTED if scale.steady else ''}; "
         f"intervals are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
         "## Claims",
-        markdown_table(claim_table(result)),
+        markdown_table(study_claim_table(result)),
         f"![{study.title}]({study.name}.png)",
         f"## What was found\n\nAll digits: [{study.name}.csv]({study.name}.csv).",
         markdown_table([_shown(row) for row in result.rows]),
     ]
-    open_parts = [row for row in part_table(result) if row["at"] == result.headline and row["verdict"] != "shown"]
+    open_parts = [row for row in study_part_table(result) if row["at"] == result.headline and row["verdict"] != "shown"]
     if open_parts:
         link = f"[{study.name}-claims.csv]({study.name}-claims.csv)"
         sections += [

@@ -25,7 +25,7 @@ def found_table(result: StudyResult) -> list[dict[str, Any]]:
     return rows
 
 
-def claim_table(result: StudyResult) -> list[dict[str, Any]]:
+def study_claim_table(result: StudyResult) -> list[dict[str, Any]]:
     """Return a row per claim: verdict at the headline load, number of parts that show, verdicts at other loads."""
     rows: list[dict[str, Any]] = []
     for decided in result.verdicts:
@@ -45,7 +45,7 @@ def claim_table(result: StudyResult) -> list[dict[str, Any]]:
     return rows
 
 
-def part_table(result: StudyResult) -> list[dict[str, Any]]:
+def study_part_table(result: StudyResult) -> list[dict[str, Any]]:
     """Return a row per part of a claim and load: the ratio, its interval, and the verdict."""
     return [
         {

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emulator.campaigns.swept import QUANTITIES, SweepCell
 from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
+from emulator.model.whole_files import written_whole
 from emulator.reports.figures.drawing import COLOURS, LINES, one_legend, panels, write_figures
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
-from workloads.whole_files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

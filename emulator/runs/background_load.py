@@ -138,11 +138,6 @@ class BackgroundLoad:
             self._asked[cluster, number] = known
             self.users.list_jobs(name, number)
 
-    def held_by_background(self, cluster: str) -> int:
-        """Return the processors of a cluster on which jobs of the background load run."""
-        index = self._names.index(cluster)
-        return sum(job.processors for job in self._jobs.values() if job.is_running and job.cluster == index)
-
     @property
     def load(self) -> int:
         """The processors on which jobs of the background load run."""

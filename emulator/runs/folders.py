@@ -11,7 +11,7 @@ from pathlib import Path
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE, RunKind, RunProgress
-from emulator.runs.run_directory import attempts, read_manifest
+from emulator.runs.run_directory import read_manifest, was_cut_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,6 @@ def _why_left_out(run: Path) -> str:
     manifest = read_manifest(run)
     if manifest.kind is not RunKind.CAMPAIGN:
         return f"a {manifest.kind.value}"
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run)) > 1:
+    if was_cut_short(run, manifest):
         return "cut short"
     return "void" if manifest.verdict == Judgement.VOID else ""

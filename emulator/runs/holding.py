@@ -29,7 +29,7 @@ from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
 
 if TYPE_CHECKING:
-    from emulator.containers.local_bursts import OnBurst
+    from emulator.containers.programs import OnLine
     from emulator.containers.wan.traffic import TrafficLoad
 
 
@@ -75,7 +75,7 @@ class Testbed:
     images: Mapping[str, ImageRecord] = field(default_factory=dict)
     local_users: LocalUsers | None = None
     holder_file: Path | None = None
-    local_bursts: Callable[[Sequence[str], OnBurst], AbstractContextManager[None]] | None = None
+    local_bursts: Callable[[Sequence[str], OnLine], AbstractContextManager[None]] | None = None
 
     def is_orphaned(self, run: RunView) -> bool:
         """Return whether `run` is known to hold the testbed for a process that is gone."""

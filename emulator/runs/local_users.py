@@ -6,12 +6,14 @@ of them but that processors are not idle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from emulator.model.errors import RunFailed
+
+if TYPE_CHECKING:
+    from emulator.containers.programs import OnLine
 
 
 class Account(StrEnum):
@@ -26,10 +28,6 @@ class JobState(StrEnum):
 
     PENDING = "PD"
     RUNNING = "R"
-
-
-OnLine: TypeAlias = Callable[[str, str | None], None]
-"""A callback for each line that the local users of a cluster report; None when they report no more."""
 
 
 class LocalUsers(Protocol):

@@ -49,7 +49,7 @@ from emulator.model.records import (
 )
 from emulator.model.rows import Row
 from emulator.model.views import EventView
-from emulator.model.whole_text import unfinished_name, write_whole
+from emulator.model.whole_files import unfinished_name, write_whole
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -243,6 +243,11 @@ def _part(path: Path, number: int) -> Path | None:
     return next((folder for folder in folders if (folder / MANIFEST_FILE).is_file()), None)
 
 
+def was_cut_short(path: Path, manifest: Manifest) -> bool:
+    """Return whether the run in `path` ended before its last job, or was resumed, so that it is not one run."""
+    return manifest.progress is not RunProgress.COMPLETE or len(attempts(path)) > 1
+
+
 def next_attempt(path: Path) -> Path:
     """Return the directory for the records of the next part of the run in `path`."""
     return path / f"part-{len(attempts(path))}" if (path / MANIFEST_FILE).is_file() else path
@@ -301,6 +306,16 @@ def read_run(path: Path) -> RunRecords:
         read_rows(path, AttributionRow),
         read_rows(path, InvarianceRow),
     )
+
+
+def check_not_cut_short(run: RunRecords) -> None:
+    """Raise `InvalidInput` if a stream of jobs was cut short."""
+    manifest = run.manifest
+    if was_cut_short(run.path, manifest):
+        raise InvalidInput(
+            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
+            f"{manifest.progress.value}): run it again."
+        )
 
 
 def _check_complete(path: Path, manifest: Manifest, jobs: int) -> None:

@@ -72,13 +72,6 @@ class SimulationResult:
         return pandas.DataFrame(self.finished, columns=pandas.Index(FinishedJob._fields))
 
     @property
-    def batches(self) -> pandas.DataFrame:
-        """A table of the mean response time per batch of consecutive arrivals."""
-        import pandas
-
-        return pandas.DataFrame({"response_s": self.statistics.batch_response_s})
-
-    @property
     def summary(self) -> pandas.Series[Any]:
         """The statistics as one flat row."""
         import pandas

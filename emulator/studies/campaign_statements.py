@@ -15,7 +15,8 @@ from emulator.model.records import JobRow
 from emulator.studies.campaign_runs import CampaignRun, JobValue, ratio_of
 from emulator.studies.statements import OpenPart, Range, ValuePart
 
-Part = ValuePart | OpenPart
+StatedPart = ValuePart | OpenPart
+"""A part that recorded runs decide, or that they leave open."""
 
 NOT_RECORDED: Final = "the runs do not record it, or too few jobs finished"
 
@@ -65,9 +66,7 @@ def claiming_tries(job: JobRow) -> float | None:
     return job.claiming_tries or None
 
 
-def stated(
-    says: str, value: Estimate | None, low: float, high: float, runs: Iterable[CampaignRun]
-) -> ValuePart | OpenPart:
+def stated(says: str, value: Estimate | None, low: float, high: float, runs: Iterable[CampaignRun]) -> StatedPart:
     """State that `value`, worked out from `runs`, lies between `low` and `high`."""
     if value is None:
         return OpenPart(says, NOT_RECORDED)
@@ -88,21 +87,19 @@ def missing(says: str, **cases: Sequence[CampaignRun]) -> OpenPart | None:
 
 def less(
     says: str, value: JobValue, above: Sequence[CampaignRun], below: Sequence[CampaignRun], bound: float = 1.0
-) -> ValuePart | OpenPart:
+) -> StatedPart:
     """State that the mean of a value in the first case is less than `bound` times that in the second."""
     return _compared(says, value, above, below, -math.inf, bound)
 
 
-def more(
-    says: str, value: JobValue, above: Sequence[CampaignRun], below: Sequence[CampaignRun]
-) -> ValuePart | OpenPart:
+def more(says: str, value: JobValue, above: Sequence[CampaignRun], below: Sequence[CampaignRun]) -> StatedPart:
     """State that the mean of a value in the first case is more than that in the second."""
     return _compared(says, value, above, below, 1.0, math.inf)
 
 
 def about(
     says: str, value: JobValue, above: Sequence[CampaignRun], below: Sequence[CampaignRun], margin: float
-) -> ValuePart | OpenPart:
+) -> StatedPart:
     """State that the means of a value in both cases are the same, within the share `margin`."""
     return _compared(says, value, above, below, 1 / (1 + margin), 1 + margin)
 
@@ -114,7 +111,7 @@ def _compared(
     below: Sequence[CampaignRun],
     low: float,
     high: float,
-) -> ValuePart | OpenPart:
+) -> StatedPart:
     open_part = missing(says, the_first=above, the_second=below)
     if open_part is not None:
         return open_part

@@ -28,7 +28,7 @@ from emulator.studies.campaign_runs import (
     values_of,
 )
 from emulator.studies.campaign_statements import (
-    Part,
+    StatedPart,
     about,
     claiming_tries,
     counted,
@@ -94,7 +94,7 @@ def _by_replicas(name: str, runs: Runs) -> Sequence[tuple[str, Runs]]:
     return given or [(name, [])]
 
 
-def _total(says: str, runs: Runs, low: float, high: float) -> Part:
+def _total(says: str, runs: Runs, low: float, high: float) -> StatedPart:
     """State the real total utilization; without a recorded background load the part is open."""
     says = f"{says}, total utilization, {low:.0%} to {high:.0%}"
     if not any(run.has_background for run in runs):
@@ -116,7 +116,7 @@ def _left(runs: Runs) -> float:
     return statistics.fmean(run.waiting_at_last_arrival for run in runs)
 
 
-def _stable(runs: Runs) -> Iterator[Part]:
+def _stable(runs: Runs) -> Iterator[StatedPart]:
     for name, of_this in _cases(runs, W30):
         if (without := missing(name, it=of_this)) is not None:
             yield without
@@ -127,7 +127,7 @@ def _stable(runs: Runs) -> Iterator[Part]:
         yield counted(says, _left(of_this), -1, SHORT_QUEUE, of_this)
 
 
-def _transfers(runs: Runs) -> Iterator[Part]:
+def _transfers(runs: Runs) -> Iterator[StatedPart]:
     cases = {(policy, replicas): of_case(runs, W30, policy, replicas) for policy in POLICIES for replicas in REPLICAS}
     for lower, higher in (
         (("cf", 1), ("wf", 1)), (("cf", 3), ("wf", 3)), (("cf", 3), ("cf", 1)), (("cf", 3), ("wf", 1)),
@@ -144,7 +144,7 @@ def _size(job: JobRow) -> int:
     return max(job.components)
 
 
-def _growth(runs: Runs) -> Iterator[Part]:
+def _growth(runs: Runs) -> Iterator[StatedPart]:
     cases = [case for policy in POLICIES for case in _by_replicas(f"W30, {policy}", of_case(runs, W30, policy))]
     for name, of_this in cases:
         for quantity, value in (("wait time", wait_s), ("placement tries", placement_tries)):
@@ -152,7 +152,7 @@ def _growth(runs: Runs) -> Iterator[Part]:
                 yield from _rising(f"{name}, {quantity}", value, group, of_job, of_this)
 
 
-def _rising(says: str, value: JobValue, group: str, of_job: Callable[[JobRow], int], runs: Runs) -> Iterator[Part]:
+def _rising(says: str, value: JobValue, group: str, of_job: Callable[[JobRow], int], runs: Runs) -> Iterator[StatedPart]:
     if (without := missing(f"{says} by {group}", it=runs)) is not None:
         yield without
         return
@@ -166,12 +166,12 @@ def _rising(says: str, value: JobValue, group: str, of_job: Callable[[JobRow], i
         yield stated(f"{says}: {many} {group} over {fewer}, above 1", ratio, 1, math.inf, runs)
 
 
-def _few_tries(name: str, runs: Runs) -> Part:
+def _few_tries(name: str, runs: Runs) -> StatedPart:
     says = f"{name}, mean claiming tries, below {FEW_TRIES:g}"
     return missing(says, it=runs) or stated(says, mean_of(runs, claiming_tries), 0, FEW_TRIES, runs)
 
 
-def _claiming(runs: Runs) -> Iterator[Part]:
+def _claiming(runs: Runs) -> Iterator[StatedPart]:
     for name, of_this in _cases(runs, W30):
         yield _few_tries(name, of_this)
         tries = mean_of(of_this, claiming_tries) if of_this else None
@@ -182,7 +182,7 @@ def _claiming(runs: Runs) -> Iterator[Part]:
             yield stated(says, ratio, GAINED_PER_WASTED / margin, GAINED_PER_WASTED * margin, of_this)
 
 
-def _saturated(runs: Runs) -> Iterator[Part]:
+def _saturated(runs: Runs) -> Iterator[StatedPart]:
     for name, of_this in _cases(runs, W50):
         if (without := missing(name, it=of_this)) is not None:
             yield without
@@ -200,12 +200,12 @@ def _saturated(runs: Runs) -> Iterator[Part]:
         yield about(says, transfer_s, cases[0], cases[1], ABOUT_RESPONSE)
 
 
-def _saturation(name: str, runs: Runs) -> Part:
+def _saturation(name: str, runs: Runs) -> StatedPart:
     says = f"{name}, jobs waiting at the end of the arrivals, more than {SHORT_QUEUE}"
     return counted(says, _left(runs), SHORT_QUEUE, math.inf, runs)
 
 
-def _heavy(runs: Runs) -> Iterator[Part]:
+def _heavy(runs: Runs) -> Iterator[StatedPart]:
     cases = [
         (f"{name}, background {background:.0%}", of_this)
         for background in HEAVY_BACKGROUNDS
@@ -233,7 +233,7 @@ def _without_heavy(name: str, of_this: Runs, runs: Runs) -> OpenPart | None:
     return missing(name, it=of_this)
 
 
-def _moved(name: str, runs: Runs) -> Part:
+def _moved(name: str, runs: Runs) -> StatedPart:
     """State that a larger share of PGT and PWT is PGT for jobs with several claiming tries.
 
     Without a transfer (FTT 0) processors are claimed at once, however many tries that takes: such jobs do not count.

@@ -15,7 +15,7 @@ from emulator.model.records import JobRow
 from emulator.runs.equal_jobs import but_for_its_length
 from emulator.studies.campaign_runs import CampaignRun, of_case, ratio_of
 from emulator.studies.campaign_statements import (
-    Part,
+    StatedPart,
     clusters_combined,
     execution_s,
     less,
@@ -66,7 +66,7 @@ def placement_claims(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFac
 Cases = Mapping[tuple[str, str], Sequence[CampaignRun]]
 
 
-def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> Iterator[Part]:
+def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> Iterator[StatedPart]:
     # In one cluster a factor is 1 by definition, or that of the interconnect alone.
     coallocated = [row for row in factors if row.application in APPLICATIONS and row.clusters > 1]
     measured = [row for row in coallocated if row.extension_factor is not None]
@@ -91,7 +91,7 @@ def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorR
         yield OpenPart("execution time by clusters", nothing)
 
 
-def _order(cases: Cases) -> Iterator[Part]:
+def _order(cases: Cases) -> Iterator[StatedPart]:
     for campaign in (W1, W2):
         for name, value in (("response", response_s), ("wait", wait_s)):
             for lower, higher in (("fcm", "cm"), ("cm", "wf")):
@@ -99,7 +99,7 @@ def _order(cases: Cases) -> Iterator[Part]:
                 yield less(says, value, cases[campaign, lower], cases[campaign, higher])
 
 
-def _growth(cases: Cases) -> Iterator[Part]:
+def _growth(cases: Cases) -> Iterator[StatedPart]:
     quantities = (("execution", execution_s), ("clusters combined", clusters_combined))
     for name, value in quantities:
         for policy in POLICIES:
@@ -111,7 +111,7 @@ def _growth(cases: Cases) -> Iterator[Part]:
     yield more("W2, clusters combined: fcm > cm", clusters_combined, cases[W2, "fcm"], cases[W2, "cm"])
 
 
-def _queues(cases: Cases) -> Iterator[Part]:
+def _queues(cases: Cases) -> Iterator[StatedPart]:
     for policy in ("cm", "fcm"):
         says = f"W1, queue time: {policy} and wf differ by less than {SIMILAR_QUEUES:.0%} of wf's response time"
         mine, others = cases[W1, policy], cases[W1, "wf"]
@@ -138,7 +138,7 @@ def _difference(runs: Sequence[CampaignRun], others: Sequence[CampaignRun]) -> E
     return Estimate(value, value - half, value + half, min(mine.n, theirs.n))
 
 
-def _dominance(cases: Cases) -> Iterator[Part]:
+def _dominance(cases: Cases) -> Iterator[StatedPart]:
     for campaign, name, value in ((W1, "overhead", overhead_s), (W2, "queue time", queue_s)):
         for policy in POLICIES:
             runs = cases[campaign, policy]
@@ -146,7 +146,7 @@ def _dominance(cases: Cases) -> Iterator[Part]:
             yield missing(says, it=runs) or stated(says, ratio_of(runs, value, runs, wait_s), DOMINATES, math.inf, runs)
 
 
-def _overheads(runs: Sequence[CampaignRun]) -> Iterator[Part]:
+def _overheads(runs: Sequence[CampaignRun]) -> Iterator[StatedPart]:
     by_components: dict[int, list[float]] = defaultdict(list)
     for job in (job for run in runs for job in run.jobs if job.overhead_s is not None):
         by_components[len(job.execution_clusters)].append(job.overhead_s or 0.0)

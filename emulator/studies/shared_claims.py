@@ -33,7 +33,6 @@ AROUND_A_GAIN: Final = 0.05
 
 WORKLOADS: Final = ("sit", "dit")
 SHARING: Final = tuple(name for name, composition in COMPOSITIONS.items() if composition.most_jobs > 1)
-TWO_DIMENSIONAL: Final = ("normal", "uniform-light", "uniform-hard")
 LATENCY_CELL: Final = ("sit", "3dbf-light/ccs")
 LATENCY_BELOW_S: Final = 0.4
 

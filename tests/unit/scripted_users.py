@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 
+from emulator.containers.programs import OnLine
 from emulator.model.errors import TestbedBusy
-from emulator.runs.local_users import Account, OnLine
+from emulator.runs.local_users import Account
 
 
 class ScriptedUsers:

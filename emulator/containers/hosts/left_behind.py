@@ -16,7 +16,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput, TestbedAlreadyUp, TestbedError
-from emulator.model.whole_text import write_whole
+from emulator.model.whole_files import write_whole
 
 FOLDER: Final = "left_behind"
 """Holds an underscore, as no testbed's name does, whose own folder is beside this one."""

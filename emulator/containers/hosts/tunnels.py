@@ -17,6 +17,7 @@ from typing import Final
 
 from emulator.hosts.inventory import Host
 from emulator.model.errors import EngineUnavailable
+from emulator.model.escapes import last_line
 
 ENGINE_SOCKET: Final = "/var/run/docker.sock"
 CONNECT_WITHIN_HOST_S: Final = 10
@@ -72,8 +73,7 @@ def open_tunnel(host: Host) -> str:
 def _last_word(ssh: subprocess.Popen[bytes], said: Path) -> str:
     ssh.terminate()
     ssh.wait()
-    lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else "SSH opened no tunnel"
+    return last_line(said.read_text(errors="replace"), "SSH opened no tunnel")
 
 
 def _close(ssh: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:

@@ -1,15 +1,30 @@
 """The wide area: access links at the clusters' edges and delays in the router, programmed for a dilation and measured.
 
-To program it: ``program`` turns a topology into values and ``commands`` turns these into tc commands (both pure),
-``handle`` says which containers it consists of, ``unshared`` gives each connection a link of its own, ``controls`` says
-how the wide area of a control run differs, ``router`` and ``edges`` apply the commands, ``readback`` compares what tc
-reports with the topology, and ``wide_area`` does all of that.
+To program it:
 
-To measure it: ``probe`` runs inside the clusters and exchanges time-stamped packets by a ``schedule``, ``rounds`` says
-which streams measure a quantity (pure), ``measurements`` judges them (pure), ``verification`` runs rounds, and
-``verify`` has its full and its short form.
+program       a topology and a dilation as values (pure)
+commands      these values as commands of tc (pure)
+controls      how the wide area of a control run differs (pure)
+handle        the containers that it consists of
+unshared      a link of its own for each connection
+router        the commands applied in the router
+edges         the commands applied at the clusters' ends
+readback      what tc reports, compared with the topology
+wide_area     all of that
 
-To load it: ``sender`` runs inside the clusters and sends steady background traffic, which ``traffic`` starts and ends.
+To measure it:
+
+probe         the program in the clusters that exchanges time-stamped packets
+schedule      streams of packets, and the probes run for them
+rounds        which streams measure a quantity (pure)
+measurements  the judgement of the streams (pure)
+verification  the rounds, run
+verify        the full and the short form of a verification
+
+To load it:
+
+sender        the program in the clusters that sends steady background traffic
+traffic       that program, started and ended
 
 Users of this package call ``wide_area.program_wide_area`` and ``programmed_wide_area``, ``verify.verify_wide_area`` and
 ``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.

@@ -15,6 +15,7 @@ from emulator.containers.names import PartNames
 from emulator.containers.readiness import is_running
 from emulator.containers.state import TestbedRecord, TestbedState
 from emulator.model.errors import TestbedNotUp, WideAreaUnfaithful
+from emulator.model.escapes import last_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class WanHandle:
             raise TestbedNotUp(f"The engine of container {container} does not answer ({error}).") from error
         output = str(result.output.decode(errors="replace"))
         if result.exit_code != 0:
-            raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {last_line(output)}.")
+            said = last_line(output, "it printed nothing")
+            raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {said}.")
         return output
 
     def read(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
@@ -109,9 +111,3 @@ def host_underlay_s(record: TestbedRecord) -> tuple[float, ...]:
         return ()
     found = [record.hosts.underlay_of(cluster.name) for cluster in record.clusters]
     return tuple(0.0 if underlay is None else underlay.host_delay_s for underlay in found)
-
-
-def last_line(output: str) -> str:
-    """Return the last line of a command's output, without its full stop."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else "it printed nothing"

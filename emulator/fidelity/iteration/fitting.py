@@ -82,10 +82,6 @@ class Fit:
     rows: tuple[FittedRow, ...]
     inseparable: tuple[tuple[Unknown, Unknown, float], ...]
 
-    def topology_of(self, set_name: str) -> Topology:
-        """Return the topology with the numbers found, those of the day from the set `set_name`."""
-        return with_values(self.topology, set_name, {number.unknown: number.value for number in self.numbers})
-
 
 def fit(topology: Topology, table: Table) -> Fit:
     """Find the numbers of `topology` with which the model gives the runtimes of `table`.

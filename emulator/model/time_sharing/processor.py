@@ -174,18 +174,9 @@ class SharedProcessor:
             self._end_turn()
         return NOBODY
 
-    def holder(self) -> int:
-        """Return the task that has the processor from now on, or `NOBODY`."""
-        self.next_s()
-        return NOBODY if self._running is None else self._running.id
-
     def given_s(self, id: int) -> float:
         """Return the processor time that a task has had, polling included."""
         return self._task(id).given_s
-
-    def polled_s(self, id: int) -> float:
-        """Return the processor time that a task has spent polling."""
-        return self._task(id).polled_s
 
     def tasks(self) -> list[int]:
         """Return the tasks on this processor, in order of entry."""
@@ -264,8 +255,6 @@ class SharedProcessor:
     def _give(self, task: Task, duration_s: float) -> None:
         """Account for `duration_s` in which a task had the processor."""
         task.given_s += duration_s
-        if task.state == POLLING:
-            task.polled_s += duration_s
         task.left_s = max(0.0, task.left_s - duration_s)
         if duration_s < task.counter_s:
             task.counter_s -= duration_s

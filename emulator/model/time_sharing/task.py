@@ -16,7 +16,7 @@ POLLING: Final = 2
 class Task:
     """A task on this processor: what it wants, what it may still use, and what it has had."""
 
-    __slots__ = ("boost", "counter_s", "given_s", "id", "last", "left_s", "local", "polled_s", "state", "weight")
+    __slots__ = ("boost", "counter_s", "given_s", "id", "last", "left_s", "local", "state", "weight")
 
     def __init__(self, id: int, local: bool, weight: float, counter_s: float) -> None:
         self.id = id
@@ -28,7 +28,6 @@ class Task:
         self.boost: int = 0
         self.last: int = 0
         self.given_s: float = 0.0
-        self.polled_s: float = 0.0
 
 
 def comes_before(one: Task, other: Task) -> bool:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
 
 from emulator.model.errors import InvalidInput
+from emulator.model.whole_files import written_whole
 from emulator.reports.figures.figure import ReportFigure, data_csv
 from emulator.reports.pictures import blank_figure
-from workloads.whole_files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

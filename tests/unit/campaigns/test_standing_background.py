@@ -17,7 +17,7 @@ from emulator.containers import local_users
 from emulator.containers.state import state_folder
 from emulator.model.background import Background
 from emulator.model.documents import validate
-from emulator.model.errors import TestbedBusy, TestbedNotUp
+from emulator.model.errors import RunFailed, TestbedBusy, TestbedNotUp
 from tests.unit.scripted_users import ScriptedUsers
 
 BACKGROUND = validate({"band": [0.25, 0.5]}, Background, source="background")
@@ -71,6 +71,17 @@ def test_a_campaigns_load_is_not_stopped_as_a_standing_one(folder):
         standing.stop(NAME)
     lock = local_users._locked(NAME)
     with pytest.raises(TestbedBusy, match="is a campaign's and ends with it"):
+        standing.stop(NAME)
+    lock.release()
+
+
+def test_a_process_that_does_not_end_is_named_with_what_ends_it(folder, monkeypatch):
+    lock = local_users._locked(NAME)
+    own = standing.StandingStatus(pid=os.getpid(), background=BACKGROUND, seconds=9, share_in_band=None, clusters=())
+    (folder / standing.STATUS_FILE).write_text(own.model_dump_json())
+    monkeypatch.setattr(standing, "STOP_WITHIN_HOST_S", 0)
+    monkeypatch.setattr(os, "kill", lambda pid, signal: None)
+    with pytest.raises(RunFailed, match=rf"{os.getpid()} does not end .end it with `kill -9 {os.getpid()}`"):
         standing.stop(NAME)
     lock.release()
 

@@ -224,6 +224,15 @@ def test_nonsense_is_refused_in_one_sentence(predict, arguments, sentence):
     assert said.count("\n") == 1
 
 
+def test_unpaced_processors_are_refused_with_the_list_of_topologies_that_have_a_profile(predict, tmp_path):
+    shipped = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
+    (tmp_path / "unpaced.yaml").write_text(shipped.replace("das2-unweighted", "native"))
+    code, _, said = predict("--topology", str(tmp_path / "unpaced.yaml"), "--processors", "16")
+    assert code == 1
+    assert "its processors are unpaced" in said
+    assert "`testbed list topologies`" in said
+
+
 def test_a_table_gives_numbers_errors_of_every_row_and_warnings(calibrate, table, tmp_path):
     code, shown, _ = calibrate("--table", str(table), "--out", str(tmp_path / "found"), "--json")
     assert code == 0

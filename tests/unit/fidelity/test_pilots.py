@@ -105,6 +105,7 @@ def test_a_huge_strain_takes_larger_steps():
 def test_what_never_suffices_ends_at_the_largest_dilation():
     step, _ = played({"a": (1e9, 0.0)}, 0.5)
     assert step == Chosen(LARGEST_DILATION, sufficed=False)
+    assert step.how == "the largest tried, though its pilots did not suffice"
 
 
 @given(

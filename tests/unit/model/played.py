@@ -78,10 +78,11 @@ class _Player:
             due = min(self.processor.next_s(), self.wakes[0][0] if self.wakes else math.inf)
             if due == math.inf or due > until_s:
                 return
-            self.played.segments.append((now, due, self.processor.holder()))
+            before_s = self.given_s()
+            met = self.processor.advance(due)
+            self.played.segments.append((now, due, self.holder_since(before_s)))
             self.played.wanting.append((now, due, frozenset(self.wants)))
             now = due
-            met = self.processor.advance(due)
             if met != NOBODY:
                 self.wants.discard(met)
                 self.next_wish(met, now)
@@ -93,6 +94,13 @@ class _Player:
                     self.processor.deliver(task)
                 else:
                     self.next_wish(task, now)
+
+    def given_s(self) -> dict[int, float]:
+        return {task: self.processor.given_s(task) for task in self.scripts}
+
+    def holder_since(self, before_s: Mapping[int, float]) -> int:
+        """Return the task that has had the processor since each had had as much as `before_s` says."""
+        return next((task for task, given_s in self.given_s().items() if given_s > before_s[task]), NOBODY)
 
     def next_wish(self, task: int, now: float) -> None:
         wishes = self.scripts[task].wishes

@@ -15,8 +15,9 @@ from emulator.reports import run_page as page_module
 from emulator.reports.figures.choice import figures_of_run
 from emulator.reports.figures.figure import data_csv
 from emulator.reports.figures.reported_run import reported_run
+from emulator.reports.figures.study import study_figures
 from emulator.reports.run_page import MOST_BYTES, all_figures, run_page, write_run_page
-from emulator.reports.study_folders import is_study_folder, read_studies, study_figures
+from emulator.reports.study_folders import is_study_folder, read_studies
 from tests.unit.reports.simulated_runs import simulated_run
 from tests.unit.reports.test_figures import assert_legible
 

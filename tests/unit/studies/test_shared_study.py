@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from emulator.model.errors import InvalidInput
-from emulator.reports.study_folders import read_studies, study_figures
+from emulator.reports.figures.study import study_figures
+from emulator.reports.study_folders import read_studies
 from emulator.reports.study_pages import write_study
 from emulator.simulator.sweep import Case, Outcome, Sweep
 from emulator.studies import shared_cases

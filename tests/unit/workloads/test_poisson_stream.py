@@ -20,7 +20,8 @@ def test_there_are_ten_published_compositions() -> None:
     assert len(COMPOSITIONS) == 10
     for composition in COMPOSITIONS.values():
         assert sum(composition.percentages) == 100
-        assert composition.mix().mean_processors == pytest.approx(
+        classes = composition.mix().classes
+        assert sum(job_class.probability * job_class.request.processors for job_class in classes) == pytest.approx(
             3.996 * sum(n * share / 100 for n, share in enumerate(composition.percentages, 1)), rel=1e-3
         )
 

@@ -1,4 +1,9 @@
-"""Files that are written completely or not at all: first under another name, then moved to their place."""
+"""Files that are replaced whole or not at all: first written under another name, then moved to their place.
+
+`write_whole` is for what the testbed keeps for itself, such as its state and the manifests of runs. Its text is ready
+beforehand and on disk before it counts, so a host that crashes leaves the old file. `written_whole` is for what a user
+asked for at a path of the user's own: it is written piece by piece, links and devices stay, and an error is a sentence.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,29 @@ DEVICES: Final = Path("/dev")
 
 MOST_CHARACTERS: Final = 50
 """The number of characters of a file's name that its first name has; a name of 255 bytes leaves no room for more."""
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write `text` to the file at `path`, which stays as it was, or absent, unless all of it is on disk.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    unfinished = path.with_name(unfinished_name(path.name))
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def unfinished_name(name: str) -> str:
+    """Return what a file of that name is called while `write_whole` writes it."""
+    return f".{name}.unfinished"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, wherever a user wants them."""
+"""Files that are written whole or not at all: the testbed's own, and those that a user wants somewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ import os
 import pytest
 
 from emulator.model.errors import InvalidInput
-from workloads.whole_files import written_whole
+from emulator.model.whole_files import write_whole, written_whole
+
+
+def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "status.json"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "new \ud800")
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"status.json": "old"}
+    write_whole(path, "new")
+    assert path.read_text() == "new"
 
 
 def test_a_file_is_not_there_until_it_is_whole_and_is_removed_if_it_never_is(tmp_path):
