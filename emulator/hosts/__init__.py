@@ -1,1 +1,1 @@
-"""Several hosts that carry one testbed: their inventory, which cluster goes where, and what each lacks. Pure."""
+"""The hosts that carry one testbed: their inventory, which cluster goes where, what each lacks, a free subnet. Pure."""
