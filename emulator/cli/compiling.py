@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -66,7 +67,11 @@ def _what_lacks() -> str:
     if not (find_spec("mypyc") and find_spec("setuptools")):
         return f"compiling it needs the extra 'sim' ({with_extra('sim')})."
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
-    return "" if shutil.which(compiler) else f"there is no C compiler {compiler!r} (on Debian: `apt-get install gcc`)."
+    if not shutil.which(compiler):
+        return f"there is no C compiler {compiler!r} (on Debian: `apt-get install gcc`)."
+    if not (Path(sysconfig.get_path("include")) / "Python.h").is_file():
+        return "Python's headers are missing (on Debian: `apt-get install python3-dev`)."
+    return ""
 
 
 def _compile() -> str:

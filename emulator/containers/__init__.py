@@ -6,6 +6,8 @@ compose          a topology as a Compose file (pure)
 compose_command  how Compose is called on this host
 engine           Docker as this project needs it
 docker_address   where this host's engine answers
+loopback         whether an address is that of this host
+engine_machine   the processors and memory of the machine on which containers run
 free_addresses   a subnet and a port that nothing uses
 keys             the SSH keys of a testbed
 

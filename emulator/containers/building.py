@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 from typing import Final
-from urllib.parse import urlsplit
 
 import docker.errors
 
-_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-_HERE: Final = ("localhost", "::1")
+from emulator.containers.loopback import is_on_loopback
+
+_PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY")
+_EXCEPTIONS: Final = "NO_PROXY"
 
 
 def proxy_arguments() -> dict[str, str]:
-    """Return the proxies of this shell as arguments of a build, which Docker takes without being told of them.
+    """Return this shell's proxies, and their exceptions, as arguments of a build; Docker takes them undeclared.
 
     A proxy on this host's loopback is left out: a build does not reach it.
     """
-    stated = {name: os.environ[name] for upper in _PROXIES for name in (upper, upper.lower()) if os.environ.get(name)}
-    return {name: value for name, value in stated.items() if not _is_here(value)}
+    reached = {name: value for name, value in _stated(*_PROXIES).items() if not is_on_loopback(value)}
+    return reached | _stated(_EXCEPTIONS)
+
+
+def _stated(*names: str) -> dict[str, str]:
+    """Return the variables of these names, in capitals or not, that this shell states."""
+    return {name: os.environ[name] for upper in names for name in (upper, upper.lower()) if os.environ.get(name)}
 
 
 def last_lines(error: docker.errors.BuildError) -> str:
@@ -26,8 +32,3 @@ def last_lines(error: docker.errors.BuildError) -> str:
     said = [str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log]
     lines = [line for text in said for line in text.splitlines() if line.strip()]
     return " | ".join(lines[-3:])
-
-
-def _is_here(proxy: str) -> bool:
-    host = urlsplit(proxy if "//" in proxy else f"//{proxy}").hostname or ""
-    return host in _HERE or host.startswith("127.")

@@ -12,9 +12,15 @@ import os
 from pathlib import Path
 from typing import Final
 
+from emulator.containers.loopback import is_on_loopback
+
 UNIX: Final = "unix://"
 USUAL: Final = "unix:///var/run/docker.sock"
 _USUAL_CONTEXT: Final = "default"
+_PIPE: Final = "npipe://"
+
+TAKE_OWN_ENGINE: Final = "unset it; for several hosts, use `testbed up --hosts`"
+"""The remedy where DOCKER_HOST names another machine."""
 
 
 def engine_address() -> str:
@@ -28,6 +34,11 @@ def engine_address() -> str:
     kept = folder / "contexts" / "meta" / hashlib.sha256(context.encode()).hexdigest() / "meta.json"
     host = _entry(kept, "Endpoints", "docker", "Host")
     return host if host.startswith(UNIX) else USUAL
+
+
+def is_elsewhere(address: str) -> bool:
+    """Return whether an engine is another machine's: it sees no file of this host, nor publishes ports at it."""
+    return not (address.startswith((UNIX, _PIPE)) or is_on_loopback(address))
 
 
 def _entry(file: Path, *keys: str) -> str:

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,12 +16,13 @@ import psutil
 
 from emulator.containers import engine, mmdebstrap, this_kernel
 from emulator.containers.compose_command import COMPOSE_COMMANDS, compose_version
+from emulator.containers.engine_machine import machine_size
 from emulator.containers.image_names import PULLED_FROM, base_reference, public_image
 from emulator.containers.obstacles import obstacles
+from emulator.hosts.engine_versions import engine_finding
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
-OLDEST_ENGINE: Final = (20, 10)
 OLDEST_PYTHON: Final = (3, 11)
 MEMORY_FOR_MINI_BYTES: Final = 3 * 1024**3
 DISK_FOR_IMAGES_BYTES: Final = 6 * 1024**3
@@ -35,26 +36,19 @@ def examine() -> list[Finding]:
         client = engine.connect()
     except EngineUnavailable as error:
         unreachable = Finding("docker", False, "not reachable", str(error), needed=True)
-        return [unreachable, _compose(), _python(), _mmdebstrap(needed=False), *_host([])]
+        return [unreachable, _compose(), _python(), _mmdebstrap(needed=False), *_host({})]
     base_is_needed = not os.environ.get(PULLED_FROM) and not _has_base(client)
     registry = _registry(client)
     return [
-        _docker(client),
+        engine_finding("docker", str(client.version()["Version"])),
         _compose(),
         _python(),
         registry,
         _mmdebstrap(needed=base_is_needed and not registry.ok),
         *_kernel(client),
         *obstacles(client),
-        *_host(_folders_of(client.info())),
+        *_host(client.info()),
     ]
-
-
-def _docker(client: docker.DockerClient) -> Finding:
-    version = str(client.version()["Version"])
-    numbers = tuple(int(part) for part in version.split("+")[0].split("-")[0].split(".")[:2])
-    remedy = f"install Docker Engine {OLDEST_ENGINE[0]}.{OLDEST_ENGINE[1]} or later"
-    return Finding("docker", numbers >= OLDEST_ENGINE, version, remedy, needed=True)
 
 
 def _compose() -> Finding:
@@ -114,18 +108,23 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
     yield Finding("cgroup", True, f"version {information.get('CgroupVersion', '1')}")
 
 
-def _host(image_folders: Sequence[Path]) -> Iterable[Finding]:
-    """Report processors, memory, the disk where images are kept, and pressure figures."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding("cores", cores >= 2, str(cores), "with one core, use a dilation of 16 or more")
-    memory = psutil.virtual_memory()
-    yield Finding(
-        "memory",
-        memory.available >= MEMORY_FOR_MINI_BYTES,
-        f"{memory.available / _GIB:.1f} of {memory.total / _GIB:.1f} GiB free",
-        "free 3 GiB for mini (das2: 3 GiB and 22 MB for each rank that runs)",
-    )
-    free = min(shutil.disk_usage(folder).free for folder in image_folders or [Path("/")])
+def _host(information: Mapping[str, Any]) -> Iterable[Finding]:
+    """Report processors and memory where containers run, the disk where images are kept, and pressure figures.
+
+    What is free is not known of an engine's virtual machine, whose memory is the engine's alone.
+    """
+    size = machine_size(information)
+    yield Finding("cores", size.processors >= 2, str(size.processors), "with one core, use a dilation of 16 or more")
+    total = f"{size.memory_bytes / _GIB:.1f} GiB"
+    if this_kernel.is_of(information):
+        available_bytes = psutil.virtual_memory().available
+        found, remedy = f"{available_bytes / _GIB:.1f} of {total} free", "free 3 GiB for mini"
+    else:
+        available_bytes = size.memory_bytes
+        found, remedy = f"{total} in the engine's virtual machine", "give that machine 3 GiB for mini"
+    remedy += " (das2: 3 GiB and 22 MB for each rank that runs)"
+    yield Finding("memory", available_bytes >= MEMORY_FOR_MINI_BYTES, found, remedy)
+    free = min(shutil.disk_usage(folder).free for folder in _folders_of(information) or [Path("/")])
     remedy = f"free {DISK_FOR_IMAGES_BYTES // _GIB} GiB for the images"
     yield Finding("disk", free >= DISK_FOR_IMAGES_BYTES, f"{free / _GIB:.0f} GiB free", remedy)
     pressure = Path("/proc/pressure/cpu").is_file()

@@ -19,6 +19,7 @@ from docker.models.volumes import Volume
 from emulator.containers.compose_command import compose_command
 from emulator.containers.docker_address import engine_address
 from emulator.containers.names import LABEL, OWNER_LABEL
+from emulator.containers.state import state_root
 from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
 Part: TypeAlias = Container | Network | Volume
@@ -113,13 +114,16 @@ def _compose(project: str, compose_file: Path, url: str, *arguments: str) -> Non
 _HIDDEN: Final = "mount source path"
 """What the engine says if it may not read a folder that a container is to mount."""
 
+_MOVE_STATE: Final = "; set XDG_STATE_HOME to a folder of a local disk that is not hidden, where the engine can read"
+_NAME_KEY: Final = "; name a key on a local disk, where the engine can read, by `ssh.key` in the topology"
+
 
 def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower() and "Encountered errors" not in line]
     chosen = (telling or lines or ["it gave none"])[-1]
     if _HIDDEN in chosen:
-        chosen += "; set XDG_STATE_HOME to a folder of a local disk that is not hidden, where the engine can read"
+        chosen += _MOVE_STATE if str(state_root()) in chosen else _NAME_KEY
     return chosen.rstrip(".")
 
 

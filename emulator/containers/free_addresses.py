@@ -12,33 +12,45 @@ import docker
 import psutil
 
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
+from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.state import TestbedRecord, readable_record, remembered_names
-from emulator.hosts.checks import LEAST_PREFIX
+from emulator.hosts.subnets import LEAST_PREFIX, UNUSED, UsedSubnets, free_subnet, widest_in_the_way
 from emulator.model.errors import TestbedAlreadyUp
 
 FIRST_PORT: Final = 8460
 _PORTS_TRIED: Final = 200
 _LOOPBACK: Final = "127.0.0.1"
+_ROUTES: Final = Path("/proc/net/route")
 
 Network = ipaddress.IPv4Network
 
 
-def free_addresses(client: docker.DockerClient, elsewhere: Iterable[str] = ()) -> AddressPlan:
+def free_addresses(
+    client: docker.DockerClient, elsewhere: UsedSubnets = UNUSED, observe: Observer = ignore
+) -> AddressPlan:
     """Find an address plan whose subnet overlaps no Docker network, interface, route, other testbed or `elsewhere`.
+
+    If wide routes leave none, it takes a part of where one leads, and `observe` hears of that.
 
     Raises:
         TestbedAlreadyUp: if every subnet is taken.
     """
-    taken = [*_docker_subnets(client), *_interface_subnets(), *_routes(Path("/proc/net/route")), *_remembered_subnets()]
-    taken += [Network(subnet, strict=False) for subnet in elsewhere]
-    for octet in range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1):
-        plan = AddressPlan(octet)
-        if not any(Network(plan.whole).overlaps(network) for network in taken):
-            return plan
-    raise TestbedAlreadyUp(
-        f"Every subnet from 10.{LOWEST_SECOND_OCTET}.0.0/16 to 10.{HIGHEST_SECOND_OCTET}.0.0/16 is in use on this host "
-        "(remove unused Docker networks, or take another testbed down)."
+    plans = {plan.whole: plan for plan in map(AddressPlan, range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1))}
+    used = UsedSubnets(
+        (*_docker_subnets(client), *_interface_subnets(), *_remembered_subnets(), *elsewhere.held),
+        (*_routes(_ROUTES), *elsewhere.routes),
     )
+    found = free_subnet(used, tuple(plans))
+    if found is None:
+        widest = widest_in_the_way(used, tuple(plans))
+        raise TestbedAlreadyUp(
+            f"Every subnet from 10.{LOWEST_SECOND_OCTET}.0.0/16 to 10.{HIGHEST_SECOND_OCTET}.0.0/16 is in use on this "
+            f"host; the widest network in the way is {widest} (remove unused Docker networks, take another testbed "
+            "down, or narrow that network)."
+        )
+    if found.hidden:
+        observe(ProgressStep("addresses", found.hidden))
+    return plans[str(found.subnet)]
 
 
 def free_port(requested: int | None, first: int = FIRST_PORT) -> int:

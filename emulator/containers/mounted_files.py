@@ -17,6 +17,7 @@ import yaml
 
 from emulator.containers import engine, keys
 from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
+from emulator.containers.engine_machine import machine_size
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import (
@@ -30,7 +31,7 @@ from emulator.containers.state import (
 )
 
 
-def write_rendered(testbed: TestbedState) -> None:
+def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
     """Write the Compose file and the broker's settings, which follow from the testbed's record and topology."""
     rendering = Rendering(
         topology=testbed.topology,
@@ -40,7 +41,7 @@ def write_rendered(testbed: TestbedState) -> None:
         state_folder=testbed.folder,
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
-        host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        host_memory_bytes=machine_size(client.info()).memory_bytes,
         owner=os.getuid(),
         routes=testbed.record.routes,
         agent=testbed.record.agent,
@@ -70,7 +71,9 @@ def rendered_files(testbed: TestbedState) -> list[Path]:
     ]  # fmt: skip
 
 
-def renewed_routes(testbed: TestbedState, spec: TestbedSpec, observe: Observer) -> TestbedState | None:
+def renewed_routes(
+    client: docker.DockerClient, testbed: TestbedState, spec: TestbedSpec, observe: Observer
+) -> TestbedState | None:
     """Record the ways to real heads if they are others than before, or the user has another ssh-agent.
 
     Write what follows from them, and return the testbed with them; None if nothing is new. The broker's container then
@@ -86,7 +89,7 @@ def renewed_routes(testbed: TestbedState, spec: TestbedSpec, observe: Observer) 
     observe(ProgressStep("state", "the ways to real clusters, or the ssh-agent, are others than before"))
     renewed = replace(testbed, record=record.model_copy(update={"routes": dict(spec.routes), "agent": spec.agent}))
     write_record(renewed.record)
-    write_rendered(renewed)
+    write_rendered(client, renewed)
     keys.add_known_heads(testbed, spec.known_heads)
     return renewed
 
@@ -97,7 +100,7 @@ def restore_files(
     """Write every file that is missing; return the containers whose own copies are out of date now."""
     if not all(file.is_file() for file in rendered_files(testbed)):
         observe(ProgressStep("state", "writing the Compose file and the broker's settings again"))
-        write_rendered(testbed)
+        write_rendered(client, testbed)
     lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]
     broker = testbed.names.broker
     outdated: set[str] = set()

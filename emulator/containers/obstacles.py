@@ -10,7 +10,9 @@ import docker
 
 from emulator.containers import this_kernel
 from emulator.containers.compose_command import compose_command, compose_version
+from emulator.containers.docker_address import TAKE_OWN_ENGINE, engine_address, is_elsewhere
 from emulator.containers.state import state_root
+from emulator.hosts.engine_versions import version_numbers
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
@@ -29,6 +31,7 @@ _REMOTE: Final = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs")
 def obstacles(client: docker.DockerClient) -> Iterator[Finding]:
     """Yield a finding for each such setting; those that are *needed* to be otherwise make a testbed impossible."""
     version, information = client.version(), client.info()
+    yield from _engine(version)
     yield from _user_namespaces(information)
     yield from _compose(version)
     if this_kernel.is_of(information):
@@ -44,6 +47,15 @@ def refuse_obstacles(client: docker.DockerClient) -> None:
             raise EngineUnavailable(f"A testbed cannot run here: {found.check} {found.found} ({found.remedy}).")
 
 
+def _engine(version: Mapping[str, Any]) -> Iterator[Finding]:
+    address = engine_address()
+    if is_elsewhere(address):
+        found = f"names an engine of another machine: {address}"
+        yield Finding("DOCKER_HOST", False, found, TAKE_OWN_ENGINE, needed=True)
+    if any("podman" in str(part.get("Name")).lower() for part in version.get("Components") or ()):
+        yield Finding("Podman's engine", False, "carries no testbed", "use Docker's", needed=True)
+
+
 def _user_namespaces(information: Mapping[str, Any]) -> Iterator[Finding]:
     if any(option.startswith("name=userns") for option in information.get("SecurityOptions") or ()):
         remedy = "leave out userns-remap in the engine's daemon.json, or use rootless Docker"
@@ -51,13 +63,13 @@ def _user_namespaces(information: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _compose(version: Mapping[str, Any]) -> Iterator[Finding]:
-    if _numbers(str(version.get("MinAPIVersion") or "1.12")) < PLUGIN_NEEDED_FROM:
+    if version_numbers(str(version.get("MinAPIVersion") or "1.12")) < PLUGIN_NEEDED_FROM:
         return
     try:
         found = compose_version(compose_command())
     except EngineUnavailable:
         return  # said elsewhere
-    if found is not None and _numbers(found) < (2,):
+    if found is not None and version_numbers(found) < (2,):
         remedy = "install the plugin: docker-compose-plugin of docker.com, docker-compose-v2 on Ubuntu"
         yield Finding("docker-compose", False, f"{found} is too old for this engine", remedy, needed=True)
 
@@ -72,7 +84,7 @@ def _link_modules() -> Iterator[Finding]:
 
 
 def _bridge_filter(version: Mapping[str, Any]) -> Iterator[Finding]:
-    if this_kernel.filters_bridges() and _numbers(str(version["Version"])) >= GUARDED_FROM:
+    if this_kernel.filters_bridges() and version_numbers(str(version["Version"])) >= GUARDED_FROM:
         yield Finding(
             "bridge filter", False, "on: this engine then drops what crosses the wide area", BRIDGE_FILTER_OFF
         )
@@ -96,14 +108,3 @@ def file_system_of(path: Path, mounts: Path = _MOUNTS) -> str:
     found = [(len(Path(line[4]).parts), line[line.index("-") + 1]) for line in lines
              if "-" in line and wanted.is_relative_to(line[4])]  # fmt: skip
     return max(found)[1] if found else ""
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with."""
-    parts = version.removeprefix("v").replace("+", ".").replace("-", ".").split(".")
-    numbers: list[int] = []
-    for part in parts:
-        if not part.isdecimal():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from emulator.containers import mmdebstrap
 from emulator.containers.compose_command import compose_command
-from emulator.containers.docker_address import UNIX, engine_address
+from emulator.containers.docker_address import TAKE_OWN_ENGINE, UNIX, engine_address, is_elsewhere
 from emulator.containers.image_names import PINNED_BY, PULLED_FROM, base_reference, public_image
 from emulator.model.errors import EngineUnavailable
 
@@ -28,6 +28,8 @@ OLDEST_PYTHON: Final = (3, 11)
 REGISTRY_WITHIN_HOST_S: Final = 20.0
 _ANSWER_WITHIN_HOST_S: Final = 10.0
 _OK: Final = 200
+_LOG_IN: Final = (401, 403)
+"""The answers of a registry that wants a login. Docker logs in when it pulls, with what `docker login` keeps."""
 
 
 def lacking() -> Iterator[str]:
@@ -57,8 +59,11 @@ def _compose() -> Iterator[str]:
 def _images() -> Iterator[str]:
     """Find out whether Docker answers and has, or could get, the base of the images; the network is asked last."""
     host = engine_address()
+    if is_elsewhere(host):
+        yield f"DOCKER_HOST names an engine of another machine: {host} ({TAKE_OWN_ENGINE})."
+        return
     if not host.startswith(UNIX):
-        return  # Docker elsewhere: `testbed up` asks it.
+        return  # `testbed up` asks it.
     docker = Path(host[len(UNIX) :])
     try:
         if _answer(docker, "/_ping", _ANSWER_WITHIN_HOST_S) != _OK:
@@ -98,9 +103,10 @@ def _has_image(docker: Path, image: str) -> bool:
 def _can_pull(docker: Path) -> bool:
     print(f"asking the registry for {public_image()}", file=sys.stderr)
     try:
-        return _answer(docker, f"/distribution/{_in_path(public_image())}/json", REGISTRY_WITHIN_HOST_S) == _OK
-    except OSError:
+        status = _answer(docker, f"/distribution/{_in_path(public_image())}/json", REGISTRY_WITHIN_HOST_S)
+    except (OSError, http.client.HTTPException):
         return False
+    return status in (_OK, *_LOG_IN)
 
 
 def _in_path(image: str) -> str:

@@ -86,7 +86,7 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
     outdated = restore_files(client, testbed, spec.known_heads, observe)
     if outdated:
         refill_keys(client, testbed)
-    renewed = renewed_routes(testbed, spec, observe)
+    renewed = renewed_routes(client, testbed, spec, observe)
     if renewed is not None:
         testbed, outdated = renewed, outdated | {testbed.names.broker}
     if asdict(current_references(client)) != testbed.record.images:
@@ -173,7 +173,7 @@ def _require_images(client: docker.DockerClient, testbed: TestbedState, observe:
         observe(ProgressStep("images", "those of this testbed were removed: new containers get the present ones"))
         record = testbed.record.model_copy(update={"images": asdict(ensure_images(client, observe))})
         state.write_record(record)
-        write_rendered(replace(testbed, record=record))
+        write_rendered(client, replace(testbed, record=record))
 
 
 def _treat(client: docker.DockerClient, actions: Sequence[Action], attempts: _Attempts) -> None:

@@ -143,7 +143,7 @@ def _create(
     prepared = prepare(client, topology, observe)
     try:
         with state.exclusive(state.CHOOSING_ADDRESSES, wait=True):
-            record = _new_record(prepared, spec, topology, names)
+            record = _new_record(prepared, spec, topology, names, observe)
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
         if isinstance(prepared.client, HostEngines) and record.hosts is not None:
@@ -173,8 +173,10 @@ def _clean_up(client: Client, name: str, observe: Observer) -> None:
         state.forget(name)
 
 
-def _new_record(prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames) -> TestbedRecord:
-    plan = free_addresses(prepared.client, prepared.taken)
+def _new_record(
+    prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
+) -> TestbedRecord:
+    plan = free_addresses(prepared.client, prepared.used, observe)
     clusters = tuple(
         ClusterRecord(
             name=cluster.name,
@@ -208,7 +210,7 @@ def _start(
 ) -> None:
     observe(ProgressStep("keys", "making SSH keys"))
     keys.make_keys(testbed, known_heads)
-    write_rendered(testbed)
+    write_rendered(client, testbed)
     observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
     start_containers(client, testbed)
 

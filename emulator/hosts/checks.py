@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from typing import Final
 
+from emulator.hosts.engine_versions import engine_finding
 from emulator.hosts.facts import HostFacts, Known, Unreachable
 from emulator.hosts.inventory import Host, HostInventory
+from emulator.hosts.subnets import LEAST_PREFIX, UsedSubnets, free_subnet, widest_in_the_way
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
-OLDEST_ENGINE: Final = (20, 10)
 LEAST_MTU: Final = 1550
 """Frames of 1500 bytes inside of the testbed, and the 50 bytes by which VXLAN wraps them."""
 
@@ -21,9 +22,6 @@ MOST_CLOCK_OFFSET_S: Final = 0.05
 GOSSIP_PORT: Final = 7946
 CONTROL_PORT: Final = 2377
 SWARM_PORTS: Final = f"{CONTROL_PORT}/tcp, {GOSSIP_PORT}/tcp and udp, and 4789/udp"
-LEAST_PREFIX: Final = 8
-"""A route with a shorter prefix leads everywhere, as the default route does: a VPN may replace it by its two halves. A
-testbed's own networks come before it."""
 
 _GIB: Final = 1024**3
 
@@ -40,11 +38,10 @@ def judge(
     inventory: HostInventory, known: Mapping[str, Known], possible_subnets: Sequence[str]
 ) -> tuple[HostFinding, ...]:
     """Return a finding for each check of each host; `possible_subnets` are those that a testbed may take, in order."""
-    facts = {name: each for name, each in known.items() if isinstance(each, HostFacts)}
     central = central_host(inventory, known)
     found = [HostFinding(host.name, finding) for host in inventory.hosts for finding in _of_host(host, known, central)]
-    if facts:
-        shared = _free_subnet(inventory, facts, possible_subnets)
+    if any(isinstance(each, HostFacts) for each in known.values()):
+        shared = _shared_subnet(used_subnets(inventory, known), possible_subnets)
         found.append(HostFinding(central.name if central else inventory.hosts[0].name, shared))
     return tuple(found)
 
@@ -75,31 +72,31 @@ def require_fit(found: Sequence[HostFinding]) -> None:
     )
 
 
-def free_subnet(taken: Sequence[str], possible: Sequence[str]) -> str | None:
-    """Return the first of the `possible` subnets that overlaps none of those `taken`."""
-    used = [ipaddress.IPv4Network(each, strict=False) for each in taken]
-    for candidate in possible:
-        if not any(ipaddress.IPv4Network(candidate).overlaps(each) for each in used):
-            return candidate
-    return None
-
-
-def _free_subnet(inventory: HostInventory, facts: Mapping[str, HostFacts], possible: Sequence[str]) -> Finding:
-    taken = [subnet for each in facts.values() for subnet in taken_subnets(each)]
-    taken += [f"{host.address}/32" for host in inventory.hosts]
-    subnet = free_subnet(taken, possible)
-    remedy = "remove unused Docker networks on the hosts, or take another testbed down"
-    if subnet is None:
+def _shared_subnet(used: UsedSubnets, possible: Sequence[str]) -> Finding:
+    found = free_subnet(used, possible)
+    if found is None:
         # What each host has by itself may leave room; together they overlap.
-        return Finding("subnets", False, "the hosts' networks leave no private /16 free on all", remedy, needed=True)
-    return Finding("subnets", True, f"{subnet} is free on every host", needed=True)
+        widest = widest_in_the_way(used, possible)
+        lacking = f"the hosts' networks leave no private /16 free on all; the widest in the way is {widest}"
+        remedy = "remove unused Docker networks on the hosts, take another testbed down, or narrow that network"
+        return Finding("subnets", False, lacking, remedy, needed=True)
+    if found.hidden:
+        return Finding("subnets", False, found.hidden, "give the route a narrower mask if a host needs what is there")
+    return Finding("subnets", True, f"{found.subnet} is free on every host", needed=True)
 
 
-def taken_subnets(facts: HostFacts) -> tuple[str, ...]:
-    """Return every subnet that a host uses already."""
-    routes = facts.network.routes if facts.network else ()
-    specific = (route for route in routes if ipaddress.IPv4Network(route, strict=False).prefixlen >= LEAST_PREFIX)
-    return (*facts.subnets, *specific)
+def used_subnets(inventory: HostInventory, known: Mapping[str, Known]) -> UsedSubnets:
+    """Return every subnet that the hosts use already, as far as they answer, and their addresses."""
+    facts = [each for each in known.values() if isinstance(each, HostFacts)]
+    networks = [each.network for each in facts if each.network is not None]
+    held = [host.address for host in inventory.hosts]
+    held += [subnet for each in facts for subnet in each.subnets]
+    held += [interface for each in networks for interface in each.interfaces]
+    routes = [IPv4Network(route, strict=False) for each in networks for route in each.routes]
+    return UsedSubnets(
+        tuple(IPv4Network(each, strict=False) for each in held),
+        tuple(route for route in routes if route.prefixlen >= LEAST_PREFIX),
+    )
 
 
 def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> Iterator[Finding]:
@@ -107,7 +104,7 @@ def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> It
     if isinstance(facts, Unreachable):
         yield Finding("engine", False, "not reachable", facts.reason, needed=True)
         return
-    yield _engine(facts)
+    yield engine_finding("engine", facts.engine)
     yield from _swarm(facts, known, central)
     if host is central:
         yield from _central(host, facts)
@@ -117,12 +114,6 @@ def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> It
     yield _clock(facts)
     yield _images(host, facts, central)
     yield from _network(host, facts)
-
-
-def _engine(facts: HostFacts) -> Finding:
-    numbers = tuple(int(part) for part in facts.engine.split("+")[0].split("-")[0].split(".")[:2] if part.isdigit())
-    remedy = f"install Docker Engine {OLDEST_ENGINE[0]}.{OLDEST_ENGINE[1]} or later"
-    return Finding("engine", numbers >= OLDEST_ENGINE, facts.engine, remedy, needed=True)
 
 
 def _swarm(facts: HostFacts, known: Mapping[str, Known], central: Host | None) -> Iterator[Finding]:

@@ -25,10 +25,14 @@ class SwarmFacts:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFacts:
-    """A host's own network: addresses with the MTU of their interface, its routes, and closed ports of other hosts."""
+    """A host's own network: addresses with the MTU of their interface, its routes, and closed ports of other hosts.
+
+    `interfaces` are the addresses with the prefix of their network, such as 192.168.1.10/24.
+    """
 
     mtu_by_address: dict[str, int]
     routes: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.host_processors import usable_processors
 
 Outcome = Mapping[str, Any]
 """The outcome of one simulation: a number, boolean or None by quantity, which can be written as JSON."""
@@ -82,7 +82,7 @@ class Workforce:
             with client:
                 yield client
             return
-        number = self.workers or len(os.sched_getaffinity(0))
+        number = self.workers or usable_processors()
         with ExitStack() as held:
             with _deaf_to_interrupts():
                 cluster = held.enter_context(

@@ -33,15 +33,18 @@ def is_open(target: str) -> bool:
 
 def main() -> None:
     """Print what this network has."""
-    addresses = {
-        str(address["local"]): int(interface["mtu"])
+    addresses = [
+        (interface, address)
         for interface in listed("address")
         for address in interface.get("addr_info", [])
         if "local" in address and interface["ifname"] != "lo"
-    }
+    ]
+    mtu_by_address = {str(address["local"]): int(interface["mtu"]) for interface, address in addresses}
+    interfaces = [f"{address['local']}/{address['prefixlen']}" for _, address in addresses]
     routes = [str(route["dst"]) for route in listed("route") if route["dst"] != "default"]
     closed = [target for target in sys.argv[1:] if not is_open(target)]
-    print(json.dumps({"mtu_by_address": addresses, "routes": routes, "closed": closed}))
+    found = {"mtu_by_address": mtu_by_address, "routes": routes, "interfaces": interfaces, "closed": closed}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

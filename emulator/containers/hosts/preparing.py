@@ -13,10 +13,11 @@ from emulator.containers.hosts.image_transfer import send_images
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import HostRecord, HostsRecord
-from emulator.hosts.checks import HostFinding, judge, require_fit, taken_subnets
+from emulator.hosts.checks import HostFinding, judge, require_fit, used_subnets
 from emulator.hosts.facts import HostFacts, Known
 from emulator.hosts.inventory import HostInventory
 from emulator.hosts.layout import HostCapacity, Layout, demands_of, lay_out
+from emulator.hosts.subnets import UNUSED, UsedSubnets
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 
@@ -30,7 +31,7 @@ class Prepared:
     client: Client
     images: ImageReferences
     hosts: HostsRecord | None = None
-    taken: tuple[str, ...] = ()
+    used: UsedSubnets = UNUSED
 
 
 def prepare(client: Client, topology: Topology, observe: Observer) -> Prepared:
@@ -56,8 +57,7 @@ def prepare(client: Client, topology: Topology, observe: Observer) -> Prepared:
     require_fit(found)
     for host in inventory.names:
         observe(ProgressStep("hosts", f"{host}: {described(layout, host)}"))
-    taken = tuple(subnet for facts in known.values() if isinstance(facts, HostFacts) for subnet in taken_subnets(facts))
-    return Prepared(client, images, _record(inventory, known, layout), taken)
+    return Prepared(client, images, _record(inventory, known, layout), used_subnets(inventory, known))
 
 
 def examine_hosts(

@@ -35,6 +35,9 @@ DASHBOARD_UID: Final = "multicluster-testbed"
 JOB: Final = "testbed"
 """The label `job` of every series."""
 
+_DATA_SOURCE_HOST: Final = "prometheus"
+"""The service of Prometheus, by whose name Grafana reaches it."""
+
 _DATA: Final = "/var/lib/prometheus"
 _MEMORY_BYTES: Final = 512 * 1024**2
 _MOST_PROCESSES: Final = 256
@@ -110,7 +113,7 @@ def compose_document(monitor: Monitor) -> dict[str, Any]:
     The control network is the testbed's own; it exists already.
     """
     names, with_grafana = monitor.names, monitor.images.grafana is not None
-    services = {"prometheus": _prometheus_service(monitor)}
+    services = {_DATA_SOURCE_HOST: _prometheus_service(monitor)}
     networks: dict[str, Any] = {"control": {"external": True, "name": names.control_network}}
     if with_grafana:
         services["grafana"] = _grafana_service(monitor)
@@ -153,6 +156,9 @@ def _grafana_service(monitor: Monitor) -> dict[str, Any]:
             "GF_AUTH_ANONYMOUS_ORG_ROLE": "Viewer",
             "GF_AUTH_BASIC_ENABLED": "false",
             "GF_AUTH_DISABLE_LOGIN_FORM": "true",
+            # Compose may have given the container a proxy, which does not lead to Prometheus.
+            "NO_PROXY": _DATA_SOURCE_HOST,
+            "no_proxy": _DATA_SOURCE_HOST,
         },
         "ports": [f"127.0.0.1:{monitor.ports.grafana}:{GRAFANA_PORT}"],
         "volumes": [
@@ -203,7 +209,7 @@ _DATA_SOURCES: Final[dict[str, Any]] = {
             "name": "Prometheus",
             "type": "prometheus",
             "access": "proxy",
-            "url": f"http://prometheus:{PROMETHEUS_PORT}",
+            "url": f"http://{_DATA_SOURCE_HOST}:{PROMETHEUS_PORT}",
             "isDefault": True,
             "jsonData": {"timeInterval": f"{SCRAPED_EVERY_HOST_S}s"},
         }

@@ -66,6 +66,20 @@ def test_without_a_compiler_one_sentence_says_so(fresh, monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("three to four times as long: there is no C compiler 'cc'.\n")
 
 
+def test_what_compiling_lacks_is_said_before_the_minute_that_it_takes(tmp_path, monkeypatch):
+    there = {"cc"}
+    monkeypatch.setenv("CC", "cc -m64")
+    monkeypatch.setattr(compiling, "find_spec", lambda module: module)
+    monkeypatch.setattr(compiling.shutil, "which", lambda program: program if program in there else None)
+    monkeypatch.setattr(compiling.sysconfig, "get_path", lambda name: str(tmp_path / name))
+    assert compiling._what_lacks().startswith("Python's headers are missing (on Debian: `apt-get install python3-dev`)")
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "Python.h").touch()
+    assert compiling._what_lacks() == ""
+    there.clear()
+    assert compiling._what_lacks().startswith("there is no C compiler 'cc'")
+
+
 def test_a_failure_is_said_and_not_repeated(fresh, capsys):
     fresh.returncode, fresh.errors = 1, "warning\nThe sources could not be compiled (no Python.h)."
     compiling.compile_simulator()

@@ -1,14 +1,21 @@
 """The address plan: derived from one octet, disjoint, and inside the range that MPI is pinned to."""
 
 import ipaddress
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from emulator.containers import free_addresses
 from emulator.containers.addresses import MAX_CLUSTERS, AddressPlan
-from emulator.model.errors import InvalidInput
+from emulator.hosts.subnets import UsedSubnets
+from emulator.model.errors import InvalidInput, TestbedAlreadyUp
 
 PLAN = AddressPlan(123)
+ALL_OF_TEN = ("0000000A", "000000FF")
+"""The route 10.0.0.0/8, as the kernel shows it."""
 
 
 def test_control_and_sites_are_disjoint_parts_of_one_subnet() -> None:
@@ -41,10 +48,64 @@ def test_there_is_no_site_beyond_the_last() -> None:
         PLAN.site_network(MAX_CLUSTERS)
 
 
-def test_a_route_that_leads_everywhere_takes_no_subnet(tmp_path) -> None:
-    table = tmp_path / "route"
-    # The default route, its lower half as a VPN adds it, and 10.8.0.0/16, as the kernel shows them.
-    routes = [("00000000", "00000000"), ("00000000", "00000080"), ("0000080A", "0000FFFF")]
+def write_routes(table: Path, *routes: tuple[str, str]) -> None:
+    """Write destinations and masks as the kernel shows them."""
     lines = [f"tun0\t{to}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0" for to, mask in routes]
     table.write_text("\n".join(["Iface\tDestination\t...", *lines]) + "\n")
+
+
+def test_a_route_that_leads_everywhere_takes_no_subnet(tmp_path) -> None:
+    table = tmp_path / "route"
+    # The default route, its lower half as a VPN adds it, and 10.8.0.0/16.
+    write_routes(table, ("00000000", "00000000"), ("00000000", "00000080"), ("0000080A", "0000FFFF"))
     assert [str(network) for network in free_addresses._routes(table)] == ["10.8.0.0/16"]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A host without testbeds, whose Docker networks, interfaces and routes a test states."""
+    stated = SimpleNamespace(docker=[], interfaces=[], table=tmp_path / "route")
+
+    def networks(kind: str) -> Iterator[IPv4Network]:
+        yield from map(IPv4Network, getattr(stated, kind))
+
+    monkeypatch.setattr(free_addresses, "_docker_subnets", lambda client: networks("docker"))
+    monkeypatch.setattr(free_addresses, "_interface_subnets", lambda: networks("interfaces"))
+    monkeypatch.setattr(free_addresses, "_remembered_subnets", lambda: iter(()))
+    monkeypatch.setattr(free_addresses, "_ROUTES", stated.table)
+    return stated
+
+
+def found(elsewhere: UsedSubnets = free_addresses.UNUSED) -> tuple[str, list[str]]:
+    """The subnet that is chosen, and what is said of it."""
+    said: list[str] = []
+    plan = free_addresses.free_addresses(None, elsewhere, lambda step: said.append(step.detail))
+    return plan.whole, said
+
+
+def test_what_is_in_use_is_avoided(host) -> None:
+    host.docker, host.interfaces = ["10.100.3.0/24"], ["10.101.0.0/16"]
+    write_routes(host.table, ("0000660A", "0000FFFF"))  # 10.102.0.0/16
+    elsewhere = UsedSubnets((IPv4Network("10.103.0.1"),), (IPv4Network("10.104.0.0/14"),))
+    assert found(elsewhere) == ("10.108.0.0/16", [])
+
+
+def test_of_a_route_to_all_of_the_range_a_part_is_taken_and_that_is_said(host) -> None:
+    write_routes(host.table, ALL_OF_TEN)
+    host.docker = ["10.100.3.0/24"]
+    subnet, (said,) = found()
+    assert subnet == "10.101.0.0/16"
+    assert said.startswith("10.101.0.0/16 is a part of the route to 10.0.0.0/8: that part is not reached")
+
+
+def test_of_several_wide_routes_the_fewest_are_cut(host) -> None:
+    write_routes(host.table, ALL_OF_TEN, ("0000600A", "0000E0FF"))  # 10.96.0.0/11
+    assert found()[0] == "10.128.0.0/16"
+
+
+@pytest.mark.parametrize("kind", ["docker", "interfaces"])
+def test_a_network_or_an_interface_with_all_of_the_range_is_named_and_leaves_nothing(host, kind: str) -> None:
+    write_routes(host.table, ALL_OF_TEN)
+    setattr(host, kind, ["10.0.0.0/8", "127.0.0.0/8"])
+    with pytest.raises(TestbedAlreadyUp, match=r"to 10\.250\.0\.0/16 .* in the way is 10\.0\.0\.0/8 \(remove unused"):
+        found()

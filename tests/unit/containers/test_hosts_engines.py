@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import pytest
 import requests
 
 from emulator.containers import state
-from emulator.containers.hosts import left_behind
+from emulator.containers.hosts import left_behind, network_probe
 from emulator.containers.hosts.connecting import engine_for
 from emulator.containers.hosts.engines import HostEngine, HostEngines, JoinedEvents, open_engines, unreached_parts
 from emulator.containers.hosts.facts_reader import read_facts, swarm_facts, timestamp_s
@@ -269,3 +270,22 @@ def test_a_host_is_asked_to_reach_the_swarm_s_other_hosts_and_only_where_it_has_
     found = read_facts(bare, inventory)
     assert bare.asked == {"three": ["10.77.0.1:7946"]}
     assert (found["one"].network, found["two"]) == (None, Unreachable("away"))
+
+
+def test_what_a_host_prints_of_its_network_is_what_is_known_of_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    addresses = [
+        {"ifname": "lo", "mtu": 65536, "addr_info": [{"local": "127.0.0.1", "prefixlen": 8}]},
+        {"ifname": "eth0", "mtu": 1600, "addr_info": [{"local": "10.77.0.1", "prefixlen": 24}, {}]},
+    ]
+    listed = {"address": addresses, "route": [{"dst": "default"}, {"dst": "10.0.0.0/8"}]}
+    monkeypatch.setattr(network_probe, "listed", lambda what: listed[what])
+    monkeypatch.setattr("sys.argv", ["network_probe"])
+    network_probe.main()
+    assert json.loads(capsys.readouterr().out) == {
+        "mtu_by_address": {"10.77.0.1": 1600},
+        "routes": ["10.0.0.0/8"],
+        "interfaces": ["10.77.0.1/24"],
+        "closed": [],
+    }

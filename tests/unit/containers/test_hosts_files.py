@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import platform
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +38,8 @@ NAMES = PartNames("lab")
 MINI = topology_named("mini")
 FIRST, SECOND, *REST = MINI.cluster_names
 GIB = 1024**3
+ENGINES = SimpleNamespace(info=lambda: {"KernelVersion": platform.release()})
+"""A double of the hosts' engines: what the central one says of its host."""
 
 
 @pytest.fixture
@@ -128,7 +132,7 @@ def test_the_swarm_takes_no_address_that_the_testbed_gives(index: int) -> None:
 
 
 def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState) -> None:
-    write_rendered(testbed)
+    write_rendered(ENGINES, testbed)
     documents = {name: yaml.safe_load(testbed.compose_file_of(name).read_text()) for name in ("one", "two")}
     # The router takes the same everywhere.
     limits = {name: [each["mem_limit"] for key, each in found["services"].items() if key != "wan"]
@@ -145,12 +149,12 @@ def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState
 
 def test_a_host_s_file_that_is_lost_is_written_again(testbed: TestbedState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.containers.mounted_files.secret_files", lambda state: {})
-    write_rendered(testbed)
+    write_rendered(ENGINES, testbed)
     file = testbed.compose_file_of("two")
     assert file in rendered_files(testbed)
     before = file.read_text()
     file.unlink()
-    restore_files(None, testbed, (), ignore)
+    restore_files(ENGINES, testbed, (), ignore)
     assert file.read_text() == before
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -98,6 +99,12 @@ def test_nobody_can_log_in_at_grafana_and_everybody_only_looks() -> None:
     environment = compose_document(monitor())["services"]["grafana"]["environment"]
     assert environment["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Viewer"
     assert (environment["GF_AUTH_BASIC_ENABLED"], environment["GF_AUTH_DISABLE_LOGIN_FORM"]) == ("false", "true")
+
+
+def test_a_proxy_of_containers_does_not_come_between_grafana_and_its_data_source() -> None:
+    environment = compose_document(monitor())["services"]["grafana"]["environment"]
+    (source,) = yaml.safe_load(monitor_files(monitor())[monitor().folder / "datasource.yaml"])["datasources"]
+    assert environment["NO_PROXY"] == environment["no_proxy"] == urlsplit(source["url"]).hostname
 
 
 def test_nothing_of_two_monitors_is_called_the_same_nor_like_a_part_of_a_testbed() -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import docker.errors
 import pytest
+import yaml
 
 from emulator.containers import keys
+from emulator.containers.compose import SHARE_OF_MEMORY
 from emulator.containers.mounted_files import renewed_routes, restore_files, secret_files, write_rendered
 from emulator.containers.names import USER
 from emulator.containers.progress import ignore
@@ -35,9 +37,13 @@ TEXT = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
 
 @dataclass
 class Engine:
-    """Containers that print the files that they mount; those not in `running` do not exist."""
+    """Containers that print the files that they mount; those not in `running` do not exist. `machine` is their host."""
 
     running: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+
+    def info(self) -> dict[str, Any]:
+        return self.machine
 
     @property
     def containers(self) -> Any:
@@ -69,7 +75,7 @@ def testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestbedState:
         images={"node": "n", "wan": "w", "broker": "b"},
     )
     state = remember(record, TEXT)
-    write_rendered(state)
+    write_rendered(Engine(), state)
     for file in secret_files(state):
         if file != "token":
             write_secret(state.folder / file, file.encode())
@@ -97,6 +103,14 @@ def test_compose_file_and_settings_are_written_again_as_they_were(testbed: Testb
     testbed.settings_file.unlink()
     assert restore_files(Engine(), testbed, (), ignore) == frozenset()
     assert (testbed.compose_file.read_text(), testbed.settings_file.read_text()) == before
+
+
+def test_an_engine_in_a_virtual_machine_has_the_memory_of_that_machine(testbed: TestbedState) -> None:
+    gib = 1024**3
+    desktop = Engine(machine={"KernelVersion": "6.10.14-linuxkit", "NCPU": 2, "MemTotal": 2 * gib})
+    write_rendered(desktop, testbed)
+    services = yaml.safe_load(testbed.compose_file.read_text())["services"]
+    assert services["broker"]["mem_limit"] == int(SHARE_OF_MEMORY * 2 * gib / 3)
 
 
 def test_a_secret_is_read_back_from_a_container_that_runs(testbed: TestbedState, made_anew: list[str]) -> None:
@@ -191,7 +205,7 @@ REAL = (
 def real(testbed: TestbedState) -> TestbedState:
     """The state of a testbed of one real cluster, whose head it knows."""
     state = remember(testbed.record.model_copy(update={"clusters": ()}), REAL)
-    write_rendered(state)
+    write_rendered(Engine(), state)
     (state.folder / "keys" / "known_hosts").write_text("fs0 ssh-ed25519 AAAA\n")
     return state
 
@@ -202,12 +216,12 @@ def asked_for(route: tuple[Hop, ...], inode: int | None = None, *lines: str) -> 
 
 
 def test_a_way_that_the_topology_states_is_the_one_that_an_older_record_meant(real: TestbedState) -> None:
-    assert renewed_routes(real, asked_for(DIRECT), ignore) is None
+    assert renewed_routes(Engine(), real, asked_for(DIRECT), ignore) is None
 
 
 def test_another_way_is_recorded_and_the_broker_is_told(real: TestbedState) -> None:
     lines = ("gate ssh-ed25519 BBBB", "fs0 ssh-ed25519 another")
-    renewed = renewed_routes(real, asked_for(BY_AGENT, 7, *lines), ignore)
+    renewed = renewed_routes(Engine(), real, asked_for(BY_AGENT, 7, *lines), ignore)
     assert renewed is not None
     found = remembered("lab")
     assert found is not None
@@ -218,10 +232,10 @@ def test_another_way_is_recorded_and_the_broker_is_told(real: TestbedState) -> N
     # A head that is known keeps its key.
     known = (real.folder / "keys" / "known_hosts").read_text()
     assert known == "fs0 ssh-ed25519 AAAA\ngate ssh-ed25519 BBBB\n"
-    assert renewed_routes(found, asked_for(BY_AGENT, 7, *lines), ignore) is None
+    assert renewed_routes(Engine(), found, asked_for(BY_AGENT, 7, *lines), ignore) is None
 
 
 def test_another_agent_at_the_same_path_is_another_way(real: TestbedState) -> None:
-    first = renewed_routes(real, asked_for(BY_AGENT, 7), ignore)
+    first = renewed_routes(Engine(), real, asked_for(BY_AGENT, 7), ignore)
     assert first is not None
-    assert renewed_routes(first, asked_for(BY_AGENT, 8), ignore) is not None
+    assert renewed_routes(Engine(), first, asked_for(BY_AGENT, 8), ignore) is not None

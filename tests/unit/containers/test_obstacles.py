@@ -23,18 +23,21 @@ class Engine:
     options: list[str] = field(default_factory=lambda: ["name=seccomp,profile=builtin"])
     number: str = "29.1.0"
     least_api: str = "1.44"
+    name: str = "Docker Engine - Community"
     kernel: str = platform.release()
 
     def info(self) -> dict[str, Any]:
         return {"SecurityOptions": self.options, "KernelVersion": self.kernel}
 
-    def version(self) -> dict[str, str]:
-        return {"Version": self.number, "MinAPIVersion": self.least_api}
+    def version(self) -> dict[str, Any]:
+        components = [{"Name": self.name}, {"Name": "containerd"}]
+        return {"Version": self.number, "MinAPIVersion": self.least_api, "Components": components}
 
 
 @pytest.fixture(autouse=True)
 def good_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a host without any obstacle."""
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(this_kernel, "missing_for_links", lambda: [])
     monkeypatch.setattr(this_kernel, "filters_bridges", lambda: False)
     monkeypatch.setattr(obstacles, "compose_command", lambda: ("docker", "compose"))
@@ -59,6 +62,26 @@ def test_user_namespaces_of_the_engine_are_refused_with_the_remedy():
         EngineUnavailable, match=r"^A testbed cannot run here: user namespaces keep .* \(leave out userns"
     ):
         refuse_obstacles(cast(docker.DockerClient, engine))
+
+
+@pytest.mark.parametrize("address", ["ssh://bob@far", "tcp://192.168.1.7:2376", "far:2375", "tcp://[nonsense"])
+def test_an_engine_of_another_machine_is_refused(monkeypatch, address):
+    monkeypatch.setenv("DOCKER_HOST", address)
+    assert found(Engine()) == {"DOCKER_HOST": True}
+    with pytest.raises(EngineUnavailable, match=r"here: DOCKER_HOST names .*\(unset it; for several hosts, use"):
+        refuse_obstacles(cast(docker.DockerClient, Engine()))
+
+
+@pytest.mark.parametrize(
+    "address", ["unix:///run/user/1000/docker.sock", "tcp://127.0.0.1:2375", "localhost:2375", "tcp://[::1]:2375"]
+)
+def test_an_engine_of_this_machine_may_have_any_address(monkeypatch, address):
+    monkeypatch.setenv("DOCKER_HOST", address)
+    assert found(Engine()) == {}
+
+
+def test_podman_s_engine_is_refused():
+    assert found(Engine(name="Podman Engine", number="5.4.0", least_api="1.24")) == {"Podman's engine": True}
 
 
 @pytest.mark.parametrize(("version", "least_api", "refused"),
@@ -101,6 +124,15 @@ def test_a_build_gets_the_proxies_of_the_shell_but_none_that_it_cannot_reach(mon
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:7890")
     assert proxy_arguments() == {"https_proxy": "http://proxy.example:3128"}
+
+
+@pytest.mark.parametrize("exceptions", ["127.0.0.1,.example", "localhost,[::1]", "example"])
+def test_a_build_gets_the_exceptions_of_the_shell_as_they_are(monkeypatch, exceptions):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("no_proxy", exceptions)
+    assert proxy_arguments() == {"no_proxy": exceptions}
 
 
 def test_this_kernel_says_nothing_of_an_engine_in_a_virtual_machine(monkeypatch: pytest.MonkeyPatch):

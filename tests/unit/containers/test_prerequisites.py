@@ -17,12 +17,19 @@ from emulator.model.project import PROJECT_ROOT
 
 @pytest.fixture
 def docker(tmp_path, monkeypatch):
-    """A double of Docker that answers with 200 to the paths in a set, else with 404; Compose is there."""
-    answered = {"/_ping"}
+    """A double of Docker that answers with the status stated for a path, else with 404; Compose is there.
+
+    Where the status is 0 it answers with something else than HTTP.
+    """
+    answered = {"/_ping": 200}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if self.path in answered else 404)
+            status = answered.get(self.path, 404)
+            if not status:
+                self.wfile.write(b"nonsense\r\n\r\n")
+                return
+            self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
@@ -44,7 +51,7 @@ def docker(tmp_path, monkeypatch):
 
 
 def test_where_the_base_is_there_nothing_else_is_asked(docker, capsys):
-    docker.add(f"/images/{base_reference()}/json")
+    docker[f"/images/{base_reference()}/json"] = 200
     assert list(prerequisites.lacking()) == []
     assert capsys.readouterr().err == ""
 
@@ -52,8 +59,23 @@ def test_where_the_base_is_there_nothing_else_is_asked(docker, capsys):
 @pytest.mark.parametrize("path", ["/images/{}/json", "/distribution/{}/json"])
 def test_the_public_image_does_as_well_here_or_in_its_registry(docker, path, monkeypatch):
     monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["perl"])
-    docker.add(path.format(public_image()))
+    docker[path.format(public_image())] = 200
     assert list(prerequisites.lacking()) == []
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_registry_that_wants_a_login_is_reached(docker, monkeypatch, status):
+    monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["perl"])
+    docker[f"/distribution/{public_image()}/json"] = status
+    assert list(prerequisites.lacking()) == []
+
+
+@pytest.mark.parametrize("status", [0, 500])
+def test_a_registry_of_which_docker_says_nothing_is_not_reached(docker, monkeypatch, status):
+    monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["perl"])
+    docker[f"/distribution/{public_image()}/json"] = status
+    (sentence,) = prerequisites.lacking()
+    assert "can neither be pulled" in sentence
 
 
 def test_else_mmdebstrap_must_be_there_or_be_fetched(docker, monkeypatch):
@@ -85,8 +107,14 @@ def test_docker_and_compose_must_be_there(monkeypatch, tmp_path):
     assert docker.startswith(f"Docker does not answer at {tmp_path}/none.sock")
 
 
+def test_an_engine_of_another_machine_is_refused(docker, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", "ssh://bob@far")
+    (sentence,) = prerequisites.lacking()
+    assert sentence.startswith("DOCKER_HOST names an engine of another machine: ssh://bob@far (unset it")
+
+
 def test_an_old_python_is_named_with_the_remedy(docker, monkeypatch):
-    docker.add(f"/images/{base_reference()}/json")
+    docker[f"/images/{base_reference()}/json"] = 200
     monkeypatch.setattr(prerequisites.sys, "version_info", (3, 9, 2))
     (sentence,) = prerequisites.lacking()
     assert sentence == (

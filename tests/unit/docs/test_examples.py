@@ -92,6 +92,15 @@ def test_the_compiler_image_has_a_compiler_of_each_language_that_its_page_names(
     assert needed - installed == set()
 
 
+@pytest.mark.parametrize("page", ["own-programs.md", "tutorials/own-program.ipynb"])
+def test_a_program_is_compiled_without_a_mount_or_a_user(page: str) -> None:
+    """Rootless Docker and SELinux refuse them, so the sources are in the image."""
+    lines = (PROJECT_ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    (command,) = [line for line in lines if "docker run" in line]
+    assert "run --rm own-compiler sh -c 'mpicc -O2 -o heat heat.c && cat heat' > " in command
+    assert "COPY . .\n" in (EXAMPLES / "own-program" / "Dockerfile").read_text(encoding="utf-8")
+
+
 def test_every_example_is_listed() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     named = [path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*") if path.suffix in (".py", ".yaml")]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.hosts.checks import HostFinding, central_host, free_subnet, judge, require_fit
+from emulator.hosts.checks import HostFinding, central_host, judge, require_fit
 from emulator.hosts.facts import HostFacts, Known, NetworkFacts, SwarmFacts, Unreachable
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.errors import EngineUnavailable
@@ -61,11 +61,34 @@ def test_the_halves_of_a_default_route_take_no_subnet():
     assert faults(lab(two=two(network=halves))) == []
 
 
+def test_of_a_route_to_all_of_the_range_a_part_is_taken_with_a_warning():
+    wide = NetworkFacts({"10.77.0.2": 1600}, routes=("10.0.0.0/8",))
+    (fault,) = faults(lab(two=two(network=wide)))
+    assert (fault.finding.check, fault.finding.needed) == ("subnets", False)
+    assert fault.finding.found.startswith("10.100.0.0/16 is a part of the route to 10.0.0.0/8: ")
+
+
+def test_an_interface_with_all_of_the_range_leaves_nothing():
+    whole = NetworkFacts({"10.77.0.2": 1600}, routes=("10.0.0.0/8",), interfaces=("10.77.0.2/8",))
+    (fault,) = faults(lab(two=two(network=whole)))
+    assert (fault.finding.check, fault.finding.needed) == ("subnets", True)
+    assert fault.finding.found.endswith("the widest in the way is 10.0.0.0/8")
+
+
+@pytest.mark.parametrize(("engine", "ok", "needed"),
+                         [("20.10.9+dfsg1", False, False), ("20.10.10", True, False), ("20.10", False, False),
+                          ("19.03.15", False, True), ("28.1", True, False), ("dev", True, True)])  # fmt: skip
+def test_an_engine_that_a_distribution_may_have_mended_is_a_warning(engine, ok, needed):
+    judged = judge(INVENTORY, lab(two=two(engine=engine)), SUBNETS)
+    found = [each.finding for each in judged if (each.host, each.finding.check) == ("two", "engine")]
+    assert [(each.ok, each.needed) for each in found] == [(ok, needed)]
+
+
 @pytest.mark.parametrize(
     ("changed", "check", "said"),
     [
         (Unreachable("The engine of host 'two' is gone"), "engine", "The engine of host 'two' is gone"),
-        (two(engine="19.03.1"), "engine", "install Docker Engine 20.10"),
+        (two(engine="19.03.1"), "engine", "install Docker Engine 20.10.10"),
         (two(swarm=SwarmFacts("inactive")), "swarm", "docker swarm join"),
         (two(swarm=SwarmFacts("active", "stranger")), "swarm", "`docker swarm leave` there"),
         (two(architecture="aarch64"), "architecture", "images are made once, here for x86_64"),
@@ -123,7 +146,11 @@ def test_networks_that_leave_no_subnet_free_on_all_are_a_fault():
     half, other = SUBNETS[:80], SUBNETS[80:]
     (fault,) = faults(lab(two=two(subnets=half), three=replace(fit("three", "10.77.0.3"), subnets=other)))
     assert fault.finding.check == "subnets"
-    assert free_subnet([*half, "10.180.1.0/24", "10.181.7.9"], SUBNETS) == "10.182.0.0/16"
+    more = replace(fit("three", "10.77.0.3"), subnets=("10.180.1.0/24", "10.181.7.9"))
+    found = judge(INVENTORY, lab(two=two(subnets=half), three=more), SUBNETS)
+    assert [each.finding.found for each in found if each.finding.check == "subnets"] == [
+        "10.182.0.0/16 is free on every host"
+    ]
 
 
 def test_a_host_without_images_is_not_examined_further_and_says_so():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,21 @@ def test_a_store_that_no_sweep_wrote_is_refused_by_line(client: Any, tmp_path: P
 def test_no_workers_are_no_workforce() -> None:
     with pytest.raises(InvalidInput, match="--workers"):
         Workforce(workers=0)
+
+
+def test_there_is_a_worker_for_each_processor_also_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: dict[str, Any] = {}
+
+    def start(**options: Any) -> None:
+        started.update(options)
+        raise RunFailed("That is enough.")
+
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    monkeypatch.setattr("distributed.LocalCluster", start)
+    with pytest.raises(RunFailed, match="That is enough"), Workforce().assembled():
+        pass
+    assert started["n_workers"] == 6
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
