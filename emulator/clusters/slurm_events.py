@@ -21,7 +21,7 @@ FOLDER: Final = '"$HOME"/.testbed'
 LARGEST_BYTES: Final = 262_144
 LOOK_EVERY_HOST_S: Final = 15.0
 SILENT_HOST_S: Final = 60.0
-"""A watch that shows no sign of life for so long has lost its head, of which a jump host between them may say nothing."""
+"""A watch that shows no sign of life for so long has lost its head; a jump host between them may say nothing of it."""
 LINES_REMEMBERED: Final = 16_384
 """More than two files of the largest size hold."""
 LOGGED_LINES: Final = 20

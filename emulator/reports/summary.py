@@ -85,9 +85,7 @@ def gross_utilization(
     if until_s is None or until_s <= from_s:
         return None
     held = held_processors(jobs, components)
-    used_s = [
-        held[job.job] * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)
-    ]
+    used_s = [held[job.job] * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)]
     return sum(max(0.0, of_job) for of_job in used_s) / (processors * (until_s - from_s)) if used_s else None
 
 

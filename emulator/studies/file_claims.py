@@ -152,7 +152,9 @@ def _growth(runs: Runs) -> Iterator[StatedPart]:
                 yield from _rising(f"{name}, {quantity}", value, group, of_job, of_this)
 
 
-def _rising(says: str, value: JobValue, group: str, of_job: Callable[[JobRow], int], runs: Runs) -> Iterator[StatedPart]:
+def _rising(
+    says: str, value: JobValue, group: str, of_job: Callable[[JobRow], int], runs: Runs
+) -> Iterator[StatedPart]:
     if (without := missing(f"{says} by {group}", it=runs)) is not None:
         yield without
         return

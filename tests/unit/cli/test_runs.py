@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 
 from emulator.cli.verbs import VERBS, load_verb
 
-
 DRAWN = "jobs: 2\ninterarrival: {mean_s: 5}\ncomponent_counts: [1]\ncomponent_sizes: [4]\n"
 UNUSED = "Campaign 'own': execution times are for simulations only: the program says how long it runs.\n"
 

@@ -281,7 +281,7 @@ def test_a_policy_that_never_starts_a_job_is_found_out():
             simulate(jobs, clusters=[32], queue=queue, policy=policy, log=log)
     assert max(decided_s) == 6, "the first scan starts nothing, so none does"
     # A policy that may read the time is asked again until the longest standstill, here 2592 s, is over.
-    with pytest.raises(ImpossibleRequest, match="Job 2 still waits though nothing runs and no job has .* since 2 s"):
+    with pytest.raises(ImpossibleRequest, match=r"Job 2 still waits though nothing runs and no job has .* since 2 s"):
         simulate(jobs, clusters=[32], queue="placement", policy=Lazy(), time_scale=1000, log=log)
     assert 2592 < max(decided_s) < 2602
 
