@@ -9,6 +9,7 @@ import pytest
 from emulator.clusters import slurm
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind
 from emulator.clusters.slurm import SlurmCluster
+from emulator.clusters.slurm_events import SILENT_HOST_S
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
@@ -21,7 +22,8 @@ class Stream:
     def __init__(self) -> None:
         self.said: queue.Queue[str | None] = queue.Queue()
 
-    def lines(self):
+    def lines(self, silent_host_s: float | None = None):
+        assert silent_host_s == SILENT_HOST_S
         return iter(self.said.get, None)
 
     def close(self) -> None:
@@ -35,6 +37,7 @@ class Watched:
         self.streams: queue.Queue[Stream] = queue.Queue()
         self.reports: queue.Queue[bool] = queue.Queue()
         self.events: queue.Queue[AllocationEvent] = queue.Queue()
+        self.hung_up: queue.Queue[None] = queue.Queue()
         self.lost_again = 0
         self.refusals: list[Exception] = []
         self.failure: Exception = ClusterUnreachable("It stopped answering.")
@@ -52,7 +55,7 @@ class Watched:
                 return stream
 
             def close(self) -> None:
-                pass
+                watched.hung_up.put(None)
 
         monkeypatch.setattr(slurm, "SecureShell", Shell)
         monkeypatch.setattr(slurm, "RECONNECT_HOST_S", (0.0, 0.0))
@@ -80,6 +83,14 @@ def watched(monkeypatch):
     watched.cluster.close()
     while not watched.streams.empty():
         watched.streams.get().close()
+
+
+def test_a_connection_that_carries_no_events_any_more_is_not_used_again(watched):
+    """Behind a jump host, that of a dead head looks alive."""
+    watched.begin()
+    watched.streams.get(timeout=WITHIN_HOST_S).close()
+    watched.hung_up.get(timeout=WITHIN_HOST_S)
+    assert watched.streams.get(timeout=WITHIN_HOST_S) is not None
 
 
 @pytest.mark.parametrize(
