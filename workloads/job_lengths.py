@@ -94,7 +94,7 @@ class _Lengths:
         if self._campaign.time_scale != 1.0:
             raise InvalidInput(
                 f"campaign {self._campaign.name!r}: time_scale: nothing divides the length of a program of one's own "
-                f"by {self._campaign.time_scale:g}; leave it out."
+                f"by {self._campaign.time_scale:g}; leave it out, and begin anew what was begun with it."
             )
 
     def _check(self, specification: JobSpecification) -> None:

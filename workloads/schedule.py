@@ -67,7 +67,8 @@ def home_queues(campaign: Campaign, arrivals: Sequence[Arrival], topology: Topol
     """
     requests = [arrival.specification.request_in(topology) for arrival in arrivals]
     at_home = [request.processors if request.single_component else 0 for request in requests]
-    drawn = drawn_homes(at_home, [cluster.processors for cluster in topology.clusters], seed, campaign.quota)
+    clusters, together = [cluster.processors for cluster in topology.clusters], topology.processors_taken_together
+    drawn = drawn_homes(at_home, clusters, seed, campaign.quota, together)
     stated = [job.queue for job in campaign.listed[: len(arrivals)]] or [None] * len(arrivals)
     return [home if queue is None else queue for home, queue in zip(drawn, stated, strict=True)]
 

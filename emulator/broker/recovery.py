@@ -28,7 +28,7 @@ from emulator.broker.state.runs import Run
 from emulator.model.job import JobState
 from emulator.model.topology import Topology
 
-PATIENCE_HOST_S: Final = 30.0
+PATIENCE_HOST_S: Final = 120.0
 """Host seconds after which jobs whose clusters have not been found fail."""
 STOPPED: Final = "The broker was stopped while the job was {state}; it was ended everywhere, and is not run twice."
 NOT_FOUND: Final = "The broker was stopped while the job was {state}, and cluster {cluster!r} was not found after that."

@@ -61,7 +61,7 @@ def simulate_prepared(
             )
         if subject.background is not None:
             subject.background.keep_changes()
-        subject = _carrying_sources(subject)
+    recorded = subject if out is None else _carrying_sources(subject)
     seed = options.seed if subject.seed is None else subject.seed
     check_warm_up(subject.jobs, options)
     jobs = estimated(subject.jobs, options, seed)
@@ -90,7 +90,7 @@ def simulate_prepared(
             time_scale=float(subject.record.get("time_scale", 1.0)),
         )
     if out is not None:
-        _write(out, subject, options, seed, result)
+        _write(out, replace(recorded, jobs=subject.jobs), options, seed, result)
     return result
 
 

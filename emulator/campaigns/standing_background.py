@@ -167,7 +167,7 @@ def _status_writer(
             share_in_band=load.measures(now_s).share_in_band,
             clusters=tuple(rows.values()),
         )
-        write_whole(file, found.model_dump_json())
+        write_whole(file, found.model_dump_json(), durable=False)
 
     return write
 

@@ -220,6 +220,8 @@ class SlurmCluster:
                     self._announce(stream, on_reachable)
                     reachable, failures = True, 0
                 self._read_events(stream, on_event)
+                # The connection to a head that died behind a jump host looks alive.
+                self._watch_shell.close()
                 failures = 0 if time.monotonic() - begun_host_s > STEADY_HOST_S else failures
                 reason = f"Cluster {self.cluster!r} closed the connection that carries its events."
             except ClusterUnreachable as error:
@@ -235,8 +237,6 @@ class SlurmCluster:
                 self._program_shell.close()
                 self._shell.close()
                 on_reachable(False, reason)
-            # A connection whose head died behind a jump host looks alive.
-            self._watch_shell.close()
             pause_host_s = _pause_host_s(failures, time.monotonic() - lost_host_s, reachable=reachable)
             failures = min(failures + 1, len(RECONNECT_HOST_S))
             self._closing.wait(pause_host_s)
@@ -255,7 +255,8 @@ class SlurmCluster:
             raise ClusterUnreachable(f"Cluster {self.cluster!r} could not be taken up ({error!r}).") from error
 
     def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
-        for line in stream.lines(SILENT_HOST_S):
+        # Of a head that is reached directly, TCP notices the death; one that stands still may go on.
+        for line in stream.lines(SILENT_HOST_S if self._head.jumps else None):
             event = self._events.read(line)
             if event is not None:
                 on_event(event)

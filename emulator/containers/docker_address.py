@@ -9,14 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from emulator.containers.loopback import is_on_loopback
 
 UNIX: Final = "unix://"
 USUAL: Final = "unix:///var/run/docker.sock"
 _USUAL_CONTEXT: Final = "default"
+_HTTP_UNIX: Final = "http+unix://"
 _PIPE: Final = "npipe://"
 
 TAKE_OWN_ENGINE: Final = "unset it; for several hosts, use `testbed up --hosts`"
@@ -38,7 +41,18 @@ def engine_address() -> str:
 
 def is_elsewhere(address: str) -> bool:
     """Return whether an engine is another machine's: it sees no file of this host, nor publishes ports at it."""
-    return not (address.startswith((UNIX, _PIPE)) or is_on_loopback(address))
+    return not (address.startswith((UNIX, _HTTP_UNIX, _PIPE)) or is_on_loopback(address) or _is_own(address))
+
+
+def _is_own(address: str) -> bool:
+    """Return whether the host of a URL is an address of this machine, to which a socket can be bound."""
+    try:
+        host = urlsplit(address).hostname or ""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+            bound.bind((host, 0))
+    except (OSError, ValueError):
+        return False
+    return bool(host)
 
 
 def _entry(file: Path, *keys: str) -> str:

@@ -14,13 +14,21 @@ import psutil
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.state import TestbedRecord, readable_record, remembered_names
-from emulator.hosts.subnets import LEAST_PREFIX, UNUSED, UsedSubnets, free_subnet, widest_in_the_way
+from emulator.hosts.subnets import (
+    LEAST_PREFIX,
+    UNUSED,
+    UsedSubnets,
+    addresses_in,
+    free_subnet,
+    widest_in_the_way,
+)
 from emulator.model.errors import TestbedAlreadyUp
 
 FIRST_PORT: Final = 8460
 _PORTS_TRIED: Final = 200
 _LOOPBACK: Final = "127.0.0.1"
 _ROUTES: Final = Path("/proc/net/route")
+_RESOLVER: Final = Path("/etc/resolv.conf")
 
 Network = ipaddress.IPv4Network
 
@@ -37,7 +45,7 @@ def free_addresses(
     """
     plans = {plan.whole: plan for plan in map(AddressPlan, range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1))}
     used = UsedSubnets(
-        (*_docker_subnets(client), *_interface_subnets(), *_remembered_subnets(), *elsewhere.held),
+        (*_docker_subnets(client), *_interface_subnets(), *_remembered_subnets(), *_name_servers(), *elsewhere.held),
         (*_routes(_ROUTES), *elsewhere.routes),
     )
     found = free_subnet(used, tuple(plans))
@@ -105,6 +113,16 @@ def _routes(table: Path) -> Iterator[Network]:
         destination, mask = (socket.ntohl(int(fields[index], 16)) for index in (1, 7))
         if mask.bit_count() >= LEAST_PREFIX:
             yield Network((destination, mask.bit_count()), strict=False)
+
+
+def _name_servers() -> Iterator[Network]:
+    """Yield the addresses of the host's name servers, to which a wide route may lead."""
+    if not _RESOLVER.is_file():
+        return
+    for line in _RESOLVER.read_text(errors="replace").splitlines():
+        words = line.split()
+        if words[:1] == ["nameserver"]:
+            yield from map(Network, addresses_in(words[1:]))
 
 
 def _remembered_subnets() -> Iterator[Network]:

@@ -48,7 +48,8 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     _write_host_files(testbed, rendering)
-    settings = broker_settings(rendering).model_dump_json(indent=2)
+    # Without defaults: the broker of an older image knows no keys but those of its time.
+    settings = broker_settings(rendering).model_dump_json(indent=2, exclude_defaults=True)
     testbed.settings_file.write_text(settings + "\n", encoding="utf-8")
 
 

@@ -23,6 +23,8 @@ from emulator.model.proof import requiring_proof
 CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
 READY_WITHIN_HOST_S: Final = 100
+CLUSTERS_WITHIN_HOST_S: Final = 2 * READY_WITHIN_HOST_S + 15
+"""For a broker that answers to reach its clusters, one of which may be started twice."""
 REAL_WITHIN_HOST_S: Final = 10
 REFUSED: Final = 78
 """The exit status of a cluster's container if a daemon ends whenever it is started; another start would not help."""
@@ -76,13 +78,14 @@ def await_file_again(client: docker.DockerClient, name: str, file: str, observe:
 def await_broker(client: docker.DockerClient, name: str, api_url: str, real: Collection[str] = ()) -> None:
     """Wait until the broker answers and reaches every cluster, but only ten host seconds for those that are `real`.
 
-    A user may connect the broker's container to a real cluster only after the container exists.
+    A user may connect the broker's container to a real cluster only after the container exists. One that answers is
+    given longer for the other clusters: who waits for a cluster itself says what ails it, and may have it started anew.
 
     Raises:
         TestbedNotUp: if its container ends first or it takes too long; with the last line that it printed.
     """
-    begun = time.monotonic()
-    while time.monotonic() < begun + READY_WITHIN_HOST_S:
+    begun, lost = time.monotonic(), None
+    while time.monotonic() < begun + (READY_WITHIN_HOST_S if lost is None else CLUSTERS_WITHIN_HOST_S):
         lost = unreached(api_url)
         if lost is None and not is_running(client, name):
             break

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from ipaddress import IPv4Network
 from typing import Final
 
 from emulator.containers import engine, keys, state
@@ -42,6 +43,7 @@ from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.verification import Verification
 from emulator.containers.wan.verify import begin_check, check_patiently
 from emulator.containers.wan.wide_area import resting_dilation
+from emulator.hosts.subnets import addresses_in
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
@@ -176,7 +178,9 @@ def _clean_up(client: Client, name: str, observe: Observer) -> None:
 def _new_record(
     prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
 ) -> TestbedRecord:
-    plan = free_addresses(prepared.client, prepared.used, observe)
+    hops = [hop.host for way in spec.routes.values() for hop in way]
+    used = replace(prepared.used, held=(*prepared.used.held, *map(IPv4Network, addresses_in(hops))))
+    plan = free_addresses(prepared.client, used, observe)
     clusters = tuple(
         ClusterRecord(
             name=cluster.name,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 LEAST_PREFIX: Final = 8
@@ -37,6 +37,15 @@ class FreeSubnet:
             return ""
         routes = " and ".join(map(str, self.routes))
         return f"{self.subnet} is a part of the route to {routes}: that part is not reached while a testbed is up there"
+
+
+def addresses_in(words: Iterable[str]) -> Iterator[str]:
+    """Yield those of the words that are addresses of version 4, and not names."""
+    for word in words:
+        try:
+            yield str(IPv4Address(word))
+        except ValueError:
+            continue
 
 
 def free_subnet(used: UsedSubnets, possible: Sequence[str]) -> FreeSubnet | None:

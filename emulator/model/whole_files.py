@@ -21,8 +21,10 @@ MOST_CHARACTERS: Final = 50
 """The number of characters of a file's name that its first name has; a name of 255 bytes leaves no room for more."""
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str, *, durable: bool = True) -> None:
     """Write `text` to the file at `path`, which stays as it was, or absent, unless all of it is on disk.
+
+    Where a crash of the host may lose it, it need not be `durable`, and nobody waits for the disk.
 
     Raises:
         OSError: if it cannot be written.
@@ -32,7 +34,8 @@ def write_whole(path: Path, text: str) -> None:
         with unfinished.open("w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)

@@ -106,6 +106,9 @@ SCANNING_DISCIPLINES = frozenset({"placement", "placement-adaptive"})
 DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf", **dict.fromkeys(JOB_SELECTIONS, "normal")}
 """The default placement policy by discipline; the default of all other disciplines is `wf-distinct`."""
 
+_OF_COMPILED = "cannot inherit from compiled"
+"""What Python says where a class made at run time extends a compiled one."""
+
 
 def default_policy(discipline: str) -> str:
     """Return the name of the default placement policy of the discipline named `discipline`."""
@@ -190,8 +193,11 @@ def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     try:
         made = maker()
     except RAISED as error:
+        if _OF_COMPILED in str(error):
+            raise _extends(name, "a class") from error
         why = said(error, custom_file(name) or "")
         raise InvalidInput(f"{name} cannot be made without arguments: {why}.") from error
+    _check_extends_nothing(name, type(made))
     missing = [attribute for attribute in needed if not hasattr(made, attribute)]
     if missing:
         raise InvalidInput(f"{name} lacks {', '.join(missing)}, so it cannot be used here.")
@@ -211,10 +217,14 @@ def _check_extends_nothing(name: str, maker: Any) -> None:
         return
     shipped = next((base for base in maker.__mro__ if _is_shipped(base)), None)
     if shipped is not None:
-        raise InvalidInput(
-            f"{name} extends {shipped.__name__} of the testbed, which simulations compile, so it cannot be extended: "
-            "leave this base class out, and hold an object of it to call, or copy its source into the file."
-        )
+        raise _extends(name, shipped.__name__)
+
+
+def _extends(name: str, shipped: str) -> InvalidInput:
+    return InvalidInput(
+        f"{name} extends {shipped} of the testbed, whose classes simulations compile: leave this base class out, and "
+        "hold an object of it to call, or copy its source into the file."
+    )
 
 
 def _is_shipped(kind: type) -> bool:

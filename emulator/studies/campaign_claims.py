@@ -99,7 +99,7 @@ def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
     settings[kind, run.campaign, "clusters"] = dict(clusters_of(manifest))
     if cell is None:
         stated = sha256(system_of(manifest).encode()).hexdigest()
-        settings[kind, run.campaign, "links, costs and middleware (digest)"] = stated[:_DIGITS]
+        settings[kind, run.campaign, "details of the topology (digest)"] = stated[:_DIGITS]
     return settings
 
 

@@ -11,6 +11,7 @@ from emulator.clusters.protocol import AllocationEvent, AllocationEventKind
 from emulator.clusters.slurm import SlurmCluster
 from emulator.clusters.slurm_events import SILENT_HOST_S
 from emulator.model.errors import ClusterUnreachable
+from emulator.model.real_head import Hop
 from emulator.model.settings import BrokerSettings, Head
 
 WITHIN_HOST_S = 60.0
@@ -21,9 +22,10 @@ class Stream:
 
     def __init__(self) -> None:
         self.said: queue.Queue[str | None] = queue.Queue()
+        self.silent_host_s: float | None = -1.0
 
     def lines(self, silent_host_s: float | None = None):
-        assert silent_host_s == SILENT_HOST_S
+        self.silent_host_s = silent_host_s
         return iter(self.said.get, None)
 
     def close(self) -> None:
@@ -33,7 +35,7 @@ class Stream:
 class Watched:
     """A cluster that is watched, the connections it was given, and what it reported."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, jumps: tuple[Hop, ...] = ()) -> None:
         self.streams: queue.Queue[Stream] = queue.Queue()
         self.reports: queue.Queue[bool] = queue.Queue()
         self.events: queue.Queue[AllocationEvent] = queue.Queue()
@@ -61,7 +63,7 @@ class Watched:
         monkeypatch.setattr(slurm, "RECONNECT_HOST_S", (0.0, 0.0))
         monkeypatch.setattr(slurm, "RECONNECT_SOON_HOST_S", 0.0)
         monkeypatch.setattr(slurm, "RECONNECT_LATER_HOST_S", 0.0)
-        head = Head(cluster="das", address="fs0.das.example", user="alice")
+        head = Head(cluster="das", address="fs0.das.example", user="alice", jumps=jumps)
         files = ("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file")
         settings = BrokerSettings(testbed="t", heads=(head,), **dict.fromkeys(files, Path("/nowhere")))
         self.cluster = SlurmCluster(head, settings)
@@ -91,6 +93,27 @@ def test_a_connection_that_carries_no_events_any_more_is_not_used_again(watched)
     watched.streams.get(timeout=WITHIN_HOST_S).close()
     watched.hung_up.get(timeout=WITHIN_HOST_S)
     assert watched.streams.get(timeout=WITHIN_HOST_S) is not None
+
+
+def test_a_cluster_that_cannot_be_taken_up_keeps_its_connection(watched):
+    """Its Slurm may be down for hours, and many logins look like an attack."""
+    watched.lost_again = 1
+    watched.begin()
+    for _ in range(2):
+        watched.streams.get(timeout=WITHIN_HOST_S)
+    assert watched.hung_up.empty()
+
+
+@pytest.mark.parametrize(("jumps", "most_host_s"), [((), None), ((Hop(host="gate", user="alice"),), SILENT_HOST_S)])
+def test_only_of_a_head_behind_a_jump_host_silence_means_death(monkeypatch, jumps, most_host_s):
+    watched = Watched(monkeypatch, jumps)
+    watched.begin()
+    stream = watched.streams.get(timeout=WITHIN_HOST_S)
+    stream.said.put("ended 13 t.0-1.0-das 7")
+    watched.events.get(timeout=WITHIN_HOST_S)
+    assert stream.silent_host_s == most_host_s
+    watched.cluster.close()
+    stream.close()
 
 
 @pytest.mark.parametrize(

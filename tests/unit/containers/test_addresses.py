@@ -64,7 +64,7 @@ def test_a_route_that_leads_everywhere_takes_no_subnet(tmp_path) -> None:
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A host without testbeds, whose Docker networks, interfaces and routes a test states."""
-    stated = SimpleNamespace(docker=[], interfaces=[], table=tmp_path / "route")
+    stated = SimpleNamespace(docker=[], interfaces=[], table=tmp_path / "route", resolver=tmp_path / "resolv.conf")
 
     def networks(kind: str) -> Iterator[IPv4Network]:
         yield from map(IPv4Network, getattr(stated, kind))
@@ -73,6 +73,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(free_addresses, "_interface_subnets", lambda: networks("interfaces"))
     monkeypatch.setattr(free_addresses, "_remembered_subnets", lambda: iter(()))
     monkeypatch.setattr(free_addresses, "_ROUTES", stated.table)
+    monkeypatch.setattr(free_addresses, "_RESOLVER", stated.resolver)
     return stated
 
 
@@ -96,6 +97,12 @@ def test_of_a_route_to_all_of_the_range_a_part_is_taken_and_that_is_said(host) -
     subnet, (said,) = found()
     assert subnet == "10.101.0.0/16"
     assert said.startswith("10.101.0.0/16 is a part of the route to 10.0.0.0/8: that part is not reached")
+
+
+def test_the_part_of_a_wide_route_with_the_name_servers_is_not_taken(host) -> None:
+    write_routes(host.table, ALL_OF_TEN)
+    host.resolver.write_text("search far.example\nnameserver 10.100.0.53\nnameserver fe80::1%eth0\nnameserver\n")
+    assert found()[0] == "10.101.0.0/16"
 
 
 def test_of_several_wide_routes_the_fewest_are_cut(host) -> None:

@@ -228,6 +228,7 @@ def test_another_way_is_recorded_and_the_broker_is_told(real: TestbedState) -> N
     assert found.record.routes == {"das": BY_AGENT}
     assert "/tmp/ssh-x/agent:/root/ssh-agent:ro" in real.compose_file.read_text()
     (head,) = json.loads(real.settings_file.read_text())["heads"]
+    assert "counts_memory" not in head, "a broker of an older image knows no keys but those of its time"
     assert [jump["host"] for jump in head["jumps"]] == ["gate"]
     # A head that is known keeps its key.
     known = (real.folder / "keys" / "known_hosts").read_text()

@@ -73,7 +73,15 @@ def test_an_engine_of_another_machine_is_refused(monkeypatch, address):
 
 
 @pytest.mark.parametrize(
-    "address", ["unix:///run/user/1000/docker.sock", "tcp://127.0.0.1:2375", "localhost:2375", "tcp://[::1]:2375"]
+    "address",
+    [
+        "unix:///run/user/1000/docker.sock",
+        "http+unix:///run/docker.sock",
+        "tcp://127.0.0.1:2375",
+        "localhost:2375",
+        "tcp://[::1]:2375",
+        "tcp://0.0.0.0:2375",
+    ],
 )
 def test_an_engine_of_this_machine_may_have_any_address(monkeypatch, address):
     monkeypatch.setenv("DOCKER_HOST", address)

@@ -88,9 +88,26 @@ def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
     lost.append("das")
     await_broker(NO_ENGINE, "broker", url, real=["das"])
     lost.append("north")
-    monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.5)
+    monkeypatch.setattr(readiness, "CLUSTERS_WITHIN_HOST_S", 0.5)
     with pytest.raises(TestbedNotUp, match="did not become ready"):
         await_broker(NO_ENGINE, "broker", url, real=["das"])
+
+
+def test_a_cluster_s_own_fault_is_found_before_its_broker_is_given_up(
+    broker: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster may be started twice meanwhile; of a broker that does not answer nothing more is expected."""
+    assert readiness.CLUSTERS_WITHIN_HOST_S > 2 * readiness.READY_WITHIN_HOST_S
+    url, lost = broker
+    lost.append("north")
+    monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.2)
+    monkeypatch.setattr(readiness, "CLUSTERS_WITHIN_HOST_S", 60.0)
+    threading.Timer(1.0, lost.clear).start()
+    await_broker(NO_ENGINE, "broker", url)
+    monkeypatch.setattr(readiness, "is_running", lambda *_: True)
+    monkeypatch.setattr(readiness, "last_words", lambda *_: "nothing")
+    with pytest.raises(TestbedNotUp, match="did not become ready"):
+        await_broker(NO_ENGINE, "broker", "http://127.0.0.1:9")
 
 
 class FailingContainer:

@@ -20,6 +20,12 @@ def test_a_text_that_cannot_be_written_leaves_the_old_file_and_nothing_else(tmp_
     assert path.read_text() == "new"
 
 
+def test_what_need_not_be_durable_does_not_wait_for_the_disk(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "fsync")
+    write_whole(tmp_path / "status.json", "now", durable=False)
+    assert (tmp_path / "status.json").read_text() == "now"
+
+
 def test_a_file_is_not_there_until_it_is_whole_and_is_removed_if_it_never_is(tmp_path):
     path = tmp_path / ("n" * 250)
     with written_whole(path) as text:

@@ -117,8 +117,10 @@ def test_a_class_of_the_testbed_is_held_or_named_but_not_extended():
     named = "from emulator.policies.queues.global_scheduler import GlobalScheduler as Mine"
     for usable in (held, named):
         assert queue_discipline(NAME, Scanning(), {"mine.py": usable}).waiting() == []
-    with pytest.raises(InvalidInput, match="Mine extends GlobalScheduler of the testbed"):
-        queue_discipline(NAME, Scanning(), {"mine.py": extended})
+    returned = extended.replace("class Mine(", "class Sub(") + "\n\ndef Mine():\n    return Sub()\n"
+    for refused in (extended, returned):
+        with pytest.raises(InvalidInput, match=r"Mine extends (GlobalScheduler|a class) of the testbed"):
+            queue_discipline(NAME, Scanning(), {"mine.py": refused})
 
 
 @pytest.mark.parametrize(

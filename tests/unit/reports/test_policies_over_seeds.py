@@ -27,6 +27,8 @@ from tests.unit.reports.simulated_runs import simulated_run
 
 SEEDS = (1, 2, 3)
 OWN_POLICY = """
+from pathlib import Path
+
 from emulator.policies.placement.worst_fit import WorstFit
 
 
@@ -34,7 +36,7 @@ class Mine:
     accepts = WorstFit.accepts
 
     def place(self, request, state):
-        return WorstFit().place(request, state)
+        return WorstFit().place(request, state) if Path(__file__).exists() else None
 """
 
 
@@ -157,6 +159,7 @@ def test_two_versions_of_a_policy_of_ones_own_are_two_policies(tmp_path):
         file.write_text(OWN_POLICY + last_line)
         simulate_workload("W1", replace(options, policy=f"{file}:Mine"), out=tmp_path / str(number))
     first, second = (scheduling_of(read_manifest(tmp_path / str(number))) for number in range(2))
+    # It is loaded from where it lies, so that a debugger finds it, and recorded as a live run records it.
     assert first[:2] == second[:2] == ("mine.py:Mine", "placement")
     assert first != second
 
@@ -170,6 +173,8 @@ def test_a_topology_of_the_same_name_with_other_costs_is_another_system(tmp_path
     assert manifest.topology.middleware is not None
     assert on(middleware=None) != campaign_of(manifest)
     assert on(description="Said otherwise.") == campaign_of(manifest)
+    elsewhere = tuple(cluster.model_copy(update={"on": "other"}) for cluster in manifest.topology.clusters)
+    assert on(clusters=elsewhere) == campaign_of(manifest)
 
 
 def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_path):

@@ -252,7 +252,7 @@ def test_runs_on_clusters_of_other_sizes_decide_nothing_together(w1):
 
 def test_runs_on_a_topology_of_the_same_name_with_other_costs_decide_nothing_together(w1):
     other = w1.records.manifest.topology.model_copy(update={"middleware": None})
-    with pytest.raises(InvalidInput, match=r"has links, costs and middleware \(digest\) \w{8}, and .* has \w{8}: "):
+    with pytest.raises(InvalidInput, match=r"has details of the topology \(digest\) \w{8}, and .* has \w{8}: "):
         decided_claims([w1, like(w1, policy="cm", topology=other)])
 
 

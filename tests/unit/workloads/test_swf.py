@@ -165,6 +165,8 @@ def test_a_job_that_the_quota_keeps_out_of_its_drawn_cluster_is_submitted_to_ano
     assert set(drawn_homes([12] * 20, sizes, 0, quota=0.5)) == {0}
     assert set(drawn_homes([12] * 20, sizes, 0)) == {0, 1}
     assert drawn_homes([8] * 20, sizes, 0, quota=0.5) == drawn_homes([8] * 20, sizes, 0)
+    # Half of 66 is 33 processors, but nodes of two are held whole.
+    assert set(drawn_homes([33] * 20, [66, 134], 0, quota=0.5, together=2)) == {1}
 
 
 def test_a_log_without_a_job_to_simulate_is_refused(tmp_path: Path) -> None:
