@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import mean
 
+from apps.descriptor import Arguments, StatedWork
 from apps.registry import application_named
 from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob
@@ -15,7 +17,7 @@ from emulator.runs.run_directory import RunRecords
 
 
 def run_table(run: RunRecords) -> Table:
-    """Return a row for each kind of job of a live run, the mean of its jobs; void jobs are left out.
+    """Return a row for each kind of job of a live run, the mean of its jobs; void and synchronized ones are left out.
 
     What a job passes on once is no part of its iterations: what that takes by the model, on the run's own topology, is
     not in the runtime of its row.
@@ -24,12 +26,17 @@ def run_table(run: RunRecords) -> Table:
         InvalidInput: if no finished job recorded the time of its iterations, all are void, or a table cannot say what
             one of them was.
     """
-    kinds = [measured for measured in measured_iterations(run) if measured.judgement is not Judgement.VOID]
+    kinds = [kept for measured in measured_iterations(run) if (kept := _not_void(measured)).rows]
     if not kinds:
         raise InvalidInput(f"{run.path}: all of its jobs are void, and say nothing about a topology: measure again.")
     for measured in kinds:
         _check_sayable(run, measured.job)
     return table_of([_row(run, measured) for measured in kinds])
+
+
+def _not_void(measured: MeasuredIterations) -> MeasuredIterations:
+    """Return the jobs that are not void."""
+    return replace(measured, rows=tuple(row for row in measured.rows if row.verdict != Judgement.VOID))
 
 
 def _check_sayable(run: RunRecords, job: ModelJob) -> None:
@@ -44,6 +51,27 @@ def _check_sayable(run: RunRecords, job: ModelJob) -> None:
             f"{run.path}: {job.application} exchanged its borders {str(exchange)!r} (exchange), and in a table it does "
             f"so {usual!r}: measure jobs without that argument."
         )
+    for name, value in job.arguments.items():
+        if _decided(job, {name: value}) != _decided(job, {}):
+            raise InvalidInput(
+                f"{run.path}: {job.application} ran with {name} = {value}, which changes its iterations and which a "
+                "table cannot say: measure jobs without that argument."
+            )
+
+
+def _decided(job: ModelJob, arguments: Arguments) -> tuple[object, ...]:
+    """Return what `arguments` decide of an iteration: whether it is possible, its work, and its meetings."""
+    known = application_named(job.application)
+    objection = known.objection(job.grid, job.processors, arguments)
+    if objection is not None:
+        return (objection,)
+    work, form = known.work, known.form
+    if isinstance(work, StatedWork):
+        share: object = (arguments.get(work.points), arguments.get(work.duration_s))
+    else:
+        share = work.largest_share(job.grid, job.processors, arguments)
+    exchanged = None if form.all_to_all_bytes is None else form.all_to_all_bytes(job.grid, arguments)
+    return share, form.phases_to_meeting(arguments), exchanged
 
 
 def _computed_s(run: RunRecords, measured: MeasuredIterations) -> float:

@@ -7,6 +7,7 @@ from emulator.cli.tables import show_rows
 from emulator.model.topology import Topology
 from emulator.planning.choices import estimates, guessed_choices
 from emulator.planning.planned_runs import available_resources
+from emulator.runs.control_runs import control_runs_of
 from emulator.runs.matrix import Matrix, lay_out
 
 
@@ -32,4 +33,5 @@ def show_estimates(matrix: Matrix, topology: Topology, *, as_json: bool) -> None
         return
     show_rows(rows, as_json=False, title=f"About how long it takes on {topology.name}: nothing is run")
     pilots = "" if matrix.dilation is not None else f", and pilots for each of its problems ({len(layout.problems)})"
-    print(f"About {max(1, round(host_s / 60))} min in all, with checks of the links{pilots}.")
+    checks = "control runs and checks" if control_runs_of(matrix) else "checks"
+    print(f"About {max(1, round(host_s / 60))} min in all, with {checks} of the links{pilots}.")

@@ -33,13 +33,14 @@ from emulator.cli.matrix_options import (
 )
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.fidelity.pilots import LARGEST_DILATION, least_dilation
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.model.units import gigabytes
-from emulator.planning.plan import Plan, PlannedRun, Resources, floor_dilation, host_run_s, likely_dilation, plan
+from emulator.planning.plan import Plan, PlannedRun, Resources, host_run_s, likely_dilation, needed_dilation, plan
 from emulator.planning.planned_runs import available_resources, planned_campaign, planned_cells
 from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
 from workloads.campaign import Campaign
@@ -132,7 +133,7 @@ def plan_run(
         run, system = _matrix(validate(cells | {"dilation": requested}, Matrix, source="plan"), topology)
     resources = available_resources() if hosts is None else _spread(hosts, system)
     at = Dilation(likely_dilation(run, resources) if requested is None else requested)
-    _show(run, plan(run, at, resources), floor_dilation(run, resources), as_json=as_json)
+    _show(run, plan(run, at, resources), needed_dilation(run, resources), as_json=as_json)
 
 
 def _spread(hosts: str, system: Topology) -> Resources:
@@ -159,9 +160,9 @@ def _matrix(matrix: Matrix, topology: str | None) -> tuple[PlannedRun, Topology]
     return planned_cells(layout.cells, system, DEFAULT_REPEAT), system
 
 
-def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:
+def _show(run: PlannedRun, shown: Plan, needed: float, *, as_json: bool) -> None:
     if as_json:
-        show_rows([_described(run, shown, floor)], as_json=True)
+        show_rows([_described(run, shown, least_dilation(needed))], as_json=True)
         return
     if len(run.jobs) <= _MOST_JOBS:
         show_rows(_job_rows(run, shown), as_json=False, title=f"Jobs at dilation {shown.dilation:g}")
@@ -172,7 +173,11 @@ def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:
     )
     if shown.impossible:
         print(f"This host cannot hold it: {', '.join(constraint.name for constraint in shown.impossible)}.")
-    print(f"Smallest dilation that its resources allow: {floor:g} (pilots try from there upwards)")
+    if needed > LARGEST_DILATION:
+        floor, tried = f"{needed:.3g}", f"of those that pilots try, up to {LARGEST_DILATION:g}, none suffices"
+    else:
+        floor, tried = f"{least_dilation(needed):g}", "pilots try from there upwards"
+    print(f"Smallest dilation that its resources allow: {floor} ({tried})")
     print(f"Binding at dilation {shown.dilation:g}: {shown.binding.name}")
 
 

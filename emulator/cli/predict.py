@@ -14,6 +14,7 @@ from emulator.cli.completion import runs, topologies
 from emulator.cli.export import Exchange, InterconnectOption
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.measurement.beside_model import BesideModel, beside_model
 from emulator.model.catalogue import topology_named
@@ -258,7 +259,7 @@ def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str,
         "factor_high": factor_ends[1],
     }
     if iterations is not None:
-        row["runtime_s"] = iterations * found.iteration_s
+        row["runtime_s"] = iterations * found.iteration_s + PassedOnce(topology, job).takes_s(iterations)
     return row
 
 

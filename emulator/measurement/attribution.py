@@ -16,7 +16,6 @@ from emulator.model.topology import Topology
 from emulator.model.views import JobView
 from emulator.runs.cell_sessions import SessionRuns
 from emulator.runs.control_runs import (
-    LARGER_BY,
     LARGER_DILATION,
     LATENCY_ALONE,
     RATE_ALONE,
@@ -25,7 +24,7 @@ from emulator.runs.control_runs import (
     ControlRun,
 )
 from emulator.runs.extension_factors import judged
-from emulator.runs.matrix import Cell, Layout
+from emulator.runs.matrix import LARGER_BY, Cell, Layout
 from emulator.runs.recording import EndedJob
 
 _SETTINGS: Final[Mapping[Setting, ControlRun]] = {

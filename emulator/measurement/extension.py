@@ -96,7 +96,8 @@ def resume(testbed: Testbed, path: Path, report_progress: ReportProgress) -> Mea
     """Run what is missing of the measurement in the directory `path`, and complete its result.
 
     Raises:
-        InvalidInput: if there is nothing to resume in `path`, or it was measured on another topology.
+        InvalidInput: if there is nothing to resume in `path`, it was measured on another topology, or this testbed
+            cannot make its control runs.
         TestbedBusy: if another run holds the testbed, or another process still writes the measurement.
         RunFailed: if the testbed was lost.
     """
@@ -119,6 +120,9 @@ class _Attempt:
 
     def run(self) -> Measured:
         """Run what is missing of the measurement and then of its controls, and write the result."""
+        for control_run in control_runs_of(self.matrix):
+            # A wide area of which this cannot be left is refused before anything runs.
+            self.testbed.wide_area.under(control_run.control)
         with real_time_if_failed(self.testbed):
             known = {} if self.earlier is None else known_choices(self.layout, self.earlier)
             choices = self._choices(known)

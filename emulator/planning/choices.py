@@ -16,12 +16,14 @@ from emulator.planning.plan import (
     HOST_CHECK_S,
     Resources,
     floor_dilation,
+    host_duration_s,
     host_run_s,
     likely_dilation,
 )
 from emulator.planning.planned_jobs import PlannedJob
 from emulator.planning.planned_runs import planned_cells
 from emulator.planning.trying import Subject, Trial, Tried, choose_dilations
+from emulator.runs.control_runs import control_runs_of
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout, Matrix, Problem
 from emulator.runs.progress import ReportProgress
@@ -120,14 +122,26 @@ class CellEstimate:
 def estimates(
     choices: Sequence[DilationChoice], matrix: Matrix, topology: Topology
 ) -> tuple[tuple[CellEstimate, ...], float]:
-    """Return an estimate of each cell, and of everything with the links' checks."""
+    """Return an estimate of each cell, and of everything with control runs and the links' checks."""
     found: list[CellEstimate] = []
     for choice in choices:
         run, dilation = planned_cells(choice.cells, topology), Dilation(choice.dilation)
         for cell, job in zip(choice.cells, run.jobs, strict=True):
             found.append(CellEstimate(cell, choice.dilation, matrix.repeat * host_run_s(job, dilation)))
-    sessions = len({choice.dilation for choice in choices})
-    return tuple(found), sum(each.host_s for each in found) + HOST_CHECK_S * sessions
+    controls_s = sum(_controls_host_s(choice, matrix, topology) for choice in choices)
+    sessions = len({choice.dilation for choice in choices}) * (1 + len(control_runs_of(matrix)))
+    return tuple(found), sum(each.host_s for each in found) + controls_s + HOST_CHECK_S * sessions
+
+
+def _controls_host_s(choice: DilationChoice, matrix: Matrix, topology: Topology) -> float:
+    """Return the estimated host seconds of the control runs of a problem."""
+    host_s = 0.0
+    for control_run in control_runs_of(matrix):
+        dilation = Dilation(control_run.larger_by * choice.dilation)
+        cells = control_run.layout([choice.cells]).cells
+        run = planned_cells(cells, control_run.control.of(topology, dilation), matrix.repeat)
+        host_s += host_duration_s(run, dilation)
+    return host_s
 
 
 def _subject(matrix: Matrix, cells: Sequence[Cell], topology: Topology, resources: Resources) -> Subject:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.fidelity.pilots import LARGEST_DILATION, SMALLEST_DILATION, least_dilation, most_own_time
+from emulator.fidelity.pilots import SMALLEST_DILATION, least_dilation, most_own_time
 from emulator.model.clock import Dilation
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s, seconds_from_nanoseconds
 from emulator.planning.planned_files import PlannedFile, peak_bytes
@@ -173,9 +173,14 @@ def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
     return Plan(dilation.factor, tuple(constraints), memory_bytes, disk_bytes, host_duration_s(run, dilation))
 
 
+def needed_dilation(run: PlannedRun, resources: Resources) -> float:
+    """Return the dilation below which a resource surely does not suffice; it may be larger than any that is tried."""
+    return max(_least_dilations(run, resources).values(), default=SMALLEST_DILATION)
+
+
 def floor_dilation(run: PlannedRun, resources: Resources) -> float:
     """Return the smallest dilation that is worth a pilot: at any smaller one a resource surely does not suffice."""
-    return least_dilation(max(_least_dilations(run, resources).values(), default=SMALLEST_DILATION))
+    return least_dilation(needed_dilation(run, resources))
 
 
 def likely_dilation(run: PlannedRun, resources: Resources) -> float:
@@ -212,8 +217,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     if run.overhead_s:
         start_s = HOST_START_S + HOST_START_RANK_S * max(job.processors for job in run.jobs)
         least["middleware"] = start_s / run.overhead_s
-    least |= resources.between_hosts
-    return {name: min(LARGEST_DILATION, factor) for name, factor in least.items()}
+    return least | dict(resources.between_hosts)
 
 
 def _held_bytes(run: PlannedRun, held: Sequence[float], host: PlannedHost) -> float:

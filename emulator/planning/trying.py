@@ -7,6 +7,7 @@ do that. Every pilot is a row of ``pilots.csv`` and has its records beside it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from apps.descriptor import ApplicationDescriptor
 from apps.registry import application_named
 from emulator.fidelity.measures import JobMeasures
 from emulator.fidelity.pilots import Chosen, Needed, Pilot, most_own_time, next_pilot, strains
@@ -24,6 +26,7 @@ from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import PilotRow, RunKind
 from emulator.model.views import RunRequest, RunView, Submission
 from emulator.planning.plan import HOST_PILOT_S
+from emulator.planning.planned_runs import planned_fixed
 from emulator.runs.following import follow_until
 from emulator.runs.holding import Testbed, held
 from emulator.runs.progress import ProgressReport, ReportProgress
@@ -192,7 +195,8 @@ class _PilotSession:
             if jobs is None:
                 trying.failed.add(trial.name)
                 return
-            pilots.append(_pilot(jobs, self.dilation, self.pace))
+            once_s = planned_fixed(jobs[0].specification, self.testbed.topology).once_s
+            pilots.append(_pilot(jobs, once_s, self.dilation, self.pace))
             self._note(trying.subject.name, trial, jobs, pilots[-1], time.monotonic() - host_began_s, recorder)
             disturbed = any(Remedy.ANOTHER_RUN in job.verdict.remedies for job in jobs)
             if not (disturbed and 1.0 < pilots[-1].strain <= DISTURBED_BY):
@@ -245,8 +249,12 @@ class _PilotSession:
         replace_rows(self.folder, PilotRow, self.rows)
 
 
-def _pilot(jobs: Sequence[EndedJob], dilation: Dilation, pace: Pace) -> Pilot:
-    """Return what the jobs of a pilot showed: the largest strain of each kind, and the iteration of a single job."""
+def _pilot(jobs: Sequence[EndedJob], once_s: float, dilation: Dilation, pace: Pace) -> Pilot:
+    """Return what the jobs of a pilot showed: the largest strain of each kind, and the iteration of a single job.
+
+    The first job passes on data for `once_s`, which is no part of its iterations: the longer a pilot, the less of it
+    would be in each, and pilots at larger dilations are shorter.
+    """
     measures = _measures(jobs)
     found: dict[str, float] = {}
     for each in measures:
@@ -259,7 +267,9 @@ def _pilot(jobs: Sequence[EndedJob], dilation: Dilation, pace: Pace) -> Pilot:
     alone = len(jobs) == 1
     passes_on = alone and measures[0].lateness_adds_up
     own_time = most_own_time(in_a_campaign=pace.paced_middleware)
-    return Pilot(dilation.factor, float(result["iteration_s"]), found, passes_on, own_time)
+    once_of_iteration_s = once_s / float(result.get("iterations") or 1)
+    iteration_s = max(0.0, float(result["iteration_s"]) - once_of_iteration_s)
+    return Pilot(dilation.factor, iteration_s, found, passes_on, own_time)
 
 
 def _measures(jobs: Sequence[EndedJob]) -> list[JobMeasures]:
@@ -271,13 +281,25 @@ def _cpu_pressure(measures: JobMeasures) -> float:
 
 
 def _short(specification: JobSpecification, iteration_s: float, dilation: Dilation) -> JobSpecification:
-    """Return the job with iterations for a pilot's time, and no more than it has."""
+    """Return the job with iterations for a pilot's time, and no more than it has: from meeting to meeting, if it can.
+
+    Otherwise an iteration of a short pilot would contain another share of a meeting than one of a long pilot.
+    """
     known = application_named(specification.application)
     stated = specification.arguments.get(known.length, known.default_length)
     host_iteration_s = dilation.host_duration_s(iteration_s)
     length = max(FEWEST_ITERATIONS, round(HOST_PILOT_S / host_iteration_s)) if host_iteration_s > 0 else 100
     if known.default_length is not None:
         length = max(length, known.default_length)
+    cycle = _iterations_to_meeting(known, specification)
+    length = cycle * math.ceil(length / cycle)
     if isinstance(stated, int | float):
-        length = min(length, int(stated))
+        most = int(stated)
+        length = min(length, most - most % cycle or most)
     return specification.model_copy(update={"arguments": {**specification.arguments, known.length: length}})
+
+
+def _iterations_to_meeting(known: ApplicationDescriptor, specification: JobSpecification) -> int:
+    """Return the iterations from one meeting to the next; 1 if there is none."""
+    phases = known.form.phases_to_meeting(specification.arguments)
+    return 1 if phases is None else max(1, phases // known.form.phases)

@@ -23,6 +23,7 @@ from emulator.containers.telemetry.container_telemetry import container_telemetr
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
+from emulator.containers.wan.program import between_hosts_s
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.traffic import TrafficLoad, carrying
 from emulator.containers.wan.verify import check_patiently, check_wide_area, verify_wide_area
@@ -31,7 +32,7 @@ from emulator.fidelity.underlay import underlay_faults
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedBusy, WideAreaUnfaithful
-from emulator.model.evidence import LinkCheck, LinkFault
+from emulator.model.evidence import HOST_DELAY_TOLERANCE_S, LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
@@ -60,8 +61,23 @@ class ContainerWideArea:
     control: Control = Control.AS_ASKED
 
     def under(self, control: Control) -> ContainerWideArea:
-        """Return this wide area with what `control` leaves of it."""
+        """Return this wide area with what `control` leaves of it.
+
+        Raises:
+            InvalidInput: if that is no delay, and the way between two hosts takes longer than a check tolerates.
+        """
+        if not control.delayed:
+            self._check_near(control)
         return replace(self, control=control)
+
+    def _check_near(self, control: Control) -> None:
+        for source, target in self.topology.ordered_pairs:
+            between_s = between_hosts_s(self.topology, source, target, self.handle.host_underlay_s)
+            if between_s > HOST_DELAY_TOLERANCE_S:
+                raise InvalidInput(
+                    f"Between their hosts packets from {source} to {target} take {1e3 * between_s:.3g} ms, so that no "
+                    f"links can be {control.value} (put all clusters on one host, or leave out --attribute)."
+                )
 
     def is_guest(self) -> bool:
         """Return whether a guest's kernel carries the links."""

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.containers.wan.controls import Control
-from emulator.runs.matrix import Cell, Layout, Matrix
-
-LARGER_BY: Final = 2.0
-"""How many times the measurement's dilation a run at a larger dilation has."""
+from emulator.runs.matrix import LARGER_BY, Cell, Layout, Matrix
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,11 @@ class WideArea(Protocol):
     """The wide area of a running testbed, as a run uses it."""
 
     def under(self, control: Control) -> WideArea:
-        """Return this wide area with what `control` leaves of it; later programs and checks are for that."""
+        """Return this wide area with what `control` leaves of it; later programs and checks are for that.
+
+        Raises:
+            InvalidInput: if it cannot be so.
+        """
 
     def is_guest(self) -> bool:
         """Return whether a guest's kernel carries the links, which takes much of a processor for each packet."""

@@ -40,6 +40,10 @@ SYNCHRONIZED: Final = "synchronized"
 """The argument by which an application passes a barrier before it communicates."""
 
 MAX_REPEAT: Final = 1000
+MAX_DILATION: Final = 10_000
+LARGER_BY: Final = 2.0
+"""How many times the measurement's dilation a control run at a larger dilation has."""
+
 _COMPUTE_AIM_S: Final = 4.0
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 20, 120
 _LONGEST_NAME, _NAME_DIGEST = 64, 12
@@ -70,7 +74,7 @@ class Matrix(DocumentModel):
     splits: tuple[Counts, ...] = ()
     repeat: Annotated[PositiveInt, Field(le=MAX_REPEAT)] = DEFAULT_REPEAT
     iterations: PositiveInt | None = None
-    dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
+    dilation: Annotated[float, Field(gt=0, le=MAX_DILATION)] | None = None
     on: tuple[Name, ...] = ()
     traffic: dict[Name, TrafficShare] = Field(default_factory=dict)
     arguments: Values = Field(default_factory=dict)
@@ -111,6 +115,17 @@ class Matrix(DocumentModel):
     def _attributes_factors(self) -> Self:
         if self.attribute and not (1 in self.clusters and (max(self.clusters) > 1 or self.splits)):
             raise ValueError("attribute: there is a factor to attribute where 1 cluster is measured and another number")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_repeated_at_a_larger_dilation(self) -> Self:
+        most = MAX_DILATION / LARGER_BY
+        if (self.attribute or self.check) and self.dilation is not None and self.dilation > most:
+            asked = "attribute" if self.attribute else "check"
+            raise ValueError(
+                f"{asked}: has runs at {LARGER_BY:g} times the dilation, which may be {MAX_DILATION:g} at most: "
+                f"state a dilation of {most:g} or less, not {self.dilation:g}"
+            )
         return self
 
     @property

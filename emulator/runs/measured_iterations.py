@@ -22,6 +22,7 @@ from emulator.model.placement import Component, Placement
 from emulator.model.records import ComponentRow, JobRow
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Topology
+from emulator.runs.matrix import SYNCHRONIZED
 from emulator.runs.run_directory import RunRecords, attempts, counted_jobs, read_rows
 
 _Kind = tuple[str, str, tuple[Part, ...], str]
@@ -53,13 +54,16 @@ class MeasuredIterations:
 def measured_iterations(run: RunRecords) -> tuple[MeasuredIterations, ...]:
     """Return the jobs of a live run whose iterations were measured, in the order in which each kind first ended.
 
+    Synchronized jobs are left out: the model has no barrier.
+
     Raises:
         InvalidInput: if no finished job recorded the time of its iterations, as in every simulated run.
     """
     found: dict[_Kind, list[JobRow]] = defaultdict(list)
     for folder in attempts(run.path):
         for row, parts in _placed_jobs(folder, run.manifest.topology):
-            if row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s:
+            is_measured = row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s
+            if is_measured and not _arguments(row).get(SYNCHRONIZED):
                 found[row.application, _problem(row), parts, row.interconnects].append(row)
     if not found:
         raise InvalidInput(f"{run.path}: no finished job recorded what an iteration took; name a live run of MPI jobs.")

@@ -39,13 +39,16 @@ class Control(StrEnum):
         """Whether all connections that cross an access link share its rate."""
         return self not in (Control.RATE_ALONE, Control.UNSHARED)
 
+    @property
+    def delayed(self) -> bool:
+        """Whether the delays between clusters are left."""
+        return self not in (Control.WITHOUT_WIDE_AREA, Control.RATE_ALONE)
+
     def of(self, topology: Topology, dilation: Dilation) -> Topology:
         """Return `topology` with what this control leaves of its wide area, in a run at `dilation`."""
         if self in (Control.WITHOUT_WIDE_AREA, Control.LATENCY_ALONE):
             topology = _sped_up(topology, speedup(topology, dilation))
-        if self in (Control.WITHOUT_WIDE_AREA, Control.RATE_ALONE):
-            topology = _undelayed(topology)
-        return topology
+        return topology if self.delayed else _undelayed(topology)
 
 
 def speedup(topology: Topology, dilation: Dilation) -> float:

@@ -98,7 +98,7 @@ class _Fitting:
     def __init__(self, topology: Topology, table: Table) -> None:
         self.topology, self.table = topology, table
         self.unknowns = unknowns(topology, table.sets)
-        if not self.unknowns:
+        if topology.processor.costs is None or not self.unknowns:
             raise InvalidInput(f"{topology.name} states no costs that could be fitted: name a paced profile.")
         self.jobs = [row.job(topology) for row in table.rows]
 
@@ -183,6 +183,8 @@ class _Fitting:
         found = self._predictions(place, range(len(self.jobs)))
         iterations, borders = [], []
         for row, each in zip(self.table.rows, found, strict=True):
+            if each.iteration_s <= 0:
+                raise InvalidInput(f"{row.shown}: takes no time on {self.topology.name} by the model; leave it out.")
             error = math.hypot(MODEL_ERROR, RUN_ERROR / math.sqrt(row.runs))
             iterations.append(math.log(each.iteration_s / row.iteration_s) / error)
             known = row.border_exchange_s

@@ -61,6 +61,14 @@ def test_a_workload_is_planned_as_it_will_be_run(call):
     assert denser["constraints"]["cores"] > whole["constraints"]["cores"]
 
 
+def test_a_run_for_which_no_dilation_that_pilots_try_suffices_is_not_called_carried(call):
+    """Ranks must start within a thousandth of the middleware's time."""
+    stated = ("first", "--time-scale", "1000", "--dilation", "128")
+    found = as_json(call(*stated, "--json"))
+    assert (found["carried"], found["binding"], found["least_dilation"]) == (False, "middleware", 128.0)
+    assert "of those that pilots try, up to 128, none suffices" in call(*stated).stdout
+
+
 def test_a_campaign_on_nodes_shared_in_time_is_planned_under_a_composition(call):
     """With more arrivals more jobs run side by side, whichever nodes they get."""
     stated = ("SIT", "--policy", "3dbf-light", "--jobs", "30", "--dilation", "4", "--time-scale", "10", "--json")

@@ -15,11 +15,15 @@ import pytest
 from emulator.calibration.run_table import run_table
 from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import predicted
+from emulator.measurement.beside_model import beside_model
+from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import ComponentRow, JobRow, SupersededRow
 from emulator.model.topology import Topology
+from emulator.planning.planned_jobs import planned_job
 from emulator.runs.measured_iterations import measured_iterations
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
 from tests.unit.reports.simulated_runs import simulated_run
@@ -193,6 +197,16 @@ def test_people_get_milliseconds(predict):
     assert "runtime (s)" in shown
 
 
+def test_a_runtime_contains_what_is_passed_on_once_as_plans_do(predict):
+    arguments = {"grid": 400, "steps": 15}
+    specification = JobSpecification(application="heat", arguments=arguments, components=(16,))
+    planned = planned_job(specification, [("delft", 8), ("utrecht", 8)], topology_named("das2-2003"))
+    job = ("--app", "heat", "--grid", "400", "--split", "8,8", "--on", "delft,utrecht", "--iterations", "15")
+    row = row_of(predict(*job, "--json")[1])
+    assert row["runtime_s"] == pytest.approx(planned.runtime_s)
+    assert row["runtime_s"] > 15 * row["iteration_s"]
+
+
 def test_without_uncertainty_there_are_no_intervals(predict):
     code, shown, _ = predict("--topology", "das2", "--split", "2")
     assert code == 0
@@ -231,6 +245,15 @@ def test_unpaced_processors_are_refused_with_the_list_of_topologies_that_have_a_
     assert code == 1
     assert "its processors are unpaced" in said
     assert "`testbed list topologies`" in said
+
+
+def test_a_topology_without_costs_cannot_be_fitted(calibrate, table, tmp_path):
+    unpaced = tmp_path / "unpaced.yaml"
+    unpaced.write_text((PROJECT_ROOT / "compose" / "mini.yaml").read_text().replace("das2-unweighted", "native"))
+    out = ("--out", str(tmp_path / "found"))
+    code, shown, said = calibrate("--table", str(table), "--topology", str(unpaced), *out)
+    assert (code, shown, said.count("\n")) == (1, "", 1)
+    assert "states no costs that could be fitted: name a paced profile" in said
 
 
 def test_a_table_gives_numbers_errors_of_every_row_and_warnings(calibrate, table, tmp_path):
@@ -286,6 +309,46 @@ def test_what_a_job_passes_on_once_is_no_part_of_the_runtimes_that_numbers_are_f
         alone_s = predicted(run.manifest.topology, row.job(run.manifest.topology)).iteration_s
         assert row.iteration_s == pytest.approx(alone_s, rel=0.005)
         assert (row.iteration_s < 0.97 * kind.iteration_s) == (row.application == "heat")
+
+
+def test_a_void_job_is_left_out_and_its_row_stays(tmp_path):
+    folder = changed_copy(tmp_path / "run", first_job={})
+    before = run_table(read_run(folder)).rows
+    rows = read_rows(folder, JobRow)
+    replace_rows(folder, JobRow, [rows[0].model_copy(update={"verdict": "void"}), *rows[1:]])
+    after = run_table(read_run(folder)).rows
+    assert [row.split for row in after] == [row.split for row in before]
+    assert [row.runs for row in after] == [before[0].runs - 1, *(row.runs for row in before[1:])]
+
+
+def test_a_run_of_void_jobs_alone_is_refused(tmp_path):
+    folder = changed_copy(tmp_path / "run", first_job={})
+    rows = read_rows(folder, JobRow)
+    replace_rows(folder, JobRow, [row.model_copy(update={"verdict": "void"}) for row in rows])
+    run = read_run(folder)
+    with pytest.raises(InvalidInput, match="all of its jobs are void"):
+        run_table(run)
+
+
+def test_synchronized_jobs_are_neither_predicted_nor_fitted_to(tmp_path):
+    """The model has no barrier."""
+    plain = read_run(RECORDED)
+    synchronized = read_run(changed_copy(tmp_path / "run", first_job={"synchronized": True}))
+    predicted_jobs = [[kind.jobs for kind in beside_model(run)] for run in (plain, synchronized)]
+    fitted_jobs = [[row.runs for row in run_table(run).rows] for run in (plain, synchronized)]
+    for before, after in (predicted_jobs, fitted_jobs):
+        assert after == [before[0] - 1, *before[1:]]
+
+
+def test_arguments_that_change_an_iteration_and_have_no_column_are_refused_by_name(tmp_path):
+    folder = changed_copy(tmp_path / "run", first_job={})
+    rows = read_rows(folder, JobRow)
+    arguments = json.dumps({"grid": 64, "days": 10, "members": 32})
+    ensflow = rows[0].model_copy(update={"application": "ensflow", "arguments": arguments})
+    replace_rows(folder, JobRow, [ensflow, *rows[1:]])
+    run = read_run(folder)
+    with pytest.raises(InvalidInput, match="ensflow ran with members = 32, which changes its iterations"):
+        run_table(run)
 
 
 def test_a_run_whose_jobs_no_table_can_say_is_refused(calibrate, tmp_path):

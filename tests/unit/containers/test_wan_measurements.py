@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from unittest.mock import Mock
 
@@ -38,6 +38,7 @@ from emulator.containers.wan.verify import check_wide_area
 from emulator.containers.wan.wide_area import Programmed
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document, validate
+from emulator.model.errors import InvalidInput
 from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
@@ -279,6 +280,18 @@ def test_before_a_run_on_links_as_asked_its_check_finds_whether_the_router_carri
     wide_area = ContainerWideArea(scripted(MINI, 8).handle, MINI, control=control)
     found, _ = wide_area.check(Dilation(8), moment)
     assert (found.carried, found.faults) == (carried, ())
+
+
+@pytest.mark.parametrize("control", Control)
+def test_no_control_without_delays_is_made_over_hosts_that_are_farther_apart(control: Control) -> None:
+    here = scripted(MINI, 8).handle
+    assert ContainerWideArea(here, MINI).under(control).control is control
+    apart = ContainerWideArea(replace(here, host_underlay_s=(0.0, 0.001, 0.0, 0.0)), MINI)
+    if control.delayed:
+        assert apart.under(control).control is control
+        return
+    with pytest.raises(InvalidInput, match=f"take 1 ms, so that no links can be {control.value}"):
+        apart.under(control)
 
 
 @pytest.mark.parametrize("rates_mbit", [(100,), (100, 100)])

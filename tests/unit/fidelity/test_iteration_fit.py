@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from emulator.fidelity.iteration import fitting
 from emulator.fidelity.iteration.accuracy import mean_errors, uncertainty_of
 from emulator.fidelity.iteration.fitting import Fit, fit
 from emulator.fidelity.iteration.parameters import with_values
-from emulator.fidelity.iteration.predicted import predicted
+from emulator.fidelity.iteration.predicted import Predicted, predicted
 from emulator.fidelity.iteration.table import Table, read_table, table_of
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
@@ -36,6 +37,12 @@ def test_the_shipped_topologies_give_each_published_cell(row):
     """Single runs differ by up to a fifth from one day to the next; means of ten and large grids by less."""
     topology = SHIPPED[row.set]
     assert predicted(topology, row.job(topology)).iteration_s == pytest.approx(row.iteration_s, rel=0.23)
+
+
+def test_a_row_that_takes_no_time_by_the_model_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fitting, "predicted", lambda topology, job: Predicted(0.0, 0.0, 0.0, 0.0))
+    with pytest.raises(InvalidInput, match=r"poisson 4000 on 8 \(all\): takes no time on das2-2003 by the model"):
+        fit(SHIPPED["ten-runs"], table_of(SMALL))
 
 
 @pytest.mark.parametrize("day", ["ten-runs", "single-runs"])

@@ -14,6 +14,8 @@ from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobState
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, JobView
+from emulator.planning.choices import asked_choices, estimates
+from emulator.planning.plan import HOST_CHECK_S
 from emulator.runs.matrix import Matrix, lay_out
 from emulator.runs.progress import ProgressReport
 from emulator.runs.resuming import read_attempts
@@ -77,6 +79,20 @@ def test_each_control_is_run_under_its_own_wide_area_and_the_testbed_is_given_ba
         "without-wide-area", "latency-alone", "rate-alone", "unshared",
     }  # fmt: skip
     assert all(manifest.progress is RunProgress.COMPLETE for manifest in manifests)
+
+
+def test_a_control_that_cannot_be_made_is_refused_before_anything_runs(
+    testbed, broker, wide_area, emulated, tmp_path, monkeypatch
+):
+    def refuse(control: Control) -> None:
+        if not control.delayed:
+            raise InvalidInput("The hosts are too far apart.")
+
+    monkeypatch.setattr(wide_area, "under", refuse)
+    with pytest.raises(InvalidInput, match="too far apart"):
+        measure(testbed, MATRIX, tmp_path / "run", silent)
+    assert (broker.runs, broker.jobs) == ([], {})
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_records_of_a_control_hold_what_was_left_of_the_wide_area(testbed, emulated, tmp_path):
@@ -193,6 +209,26 @@ def test_a_factor_is_attributed_only_where_there_is_one():
 
 
 CHECKED = MATRIX.model_copy(update={"attribute": False, "check": True})
+PLAIN = MATRIX.model_copy(update={"attribute": False})
+
+
+@pytest.mark.parametrize("asked", ["attribute", "check"])
+def test_a_dilation_of_which_twice_is_no_dilation_is_refused(asked):
+    stated = {
+        "applications": ("poisson",), "grids": (400,), "processors": (16,), "clusters": (1, 2), asked: True,
+    }  # fmt: skip
+    assert Matrix(dilation=5000, **stated).dilation == 5000
+    with pytest.raises(ValidationError, match=rf"{asked}: has runs at 2 times the dilation.* 5000 or less, not 5001"):
+        Matrix(dilation=5001, **stated)
+
+
+def test_an_estimate_contains_the_control_runs_and_their_checks_of_the_links(testbed):
+    topology = testbed.topology
+    once, twice = (list(asked_choices(lay_out(MATRIX, topology), factor).values()) for factor in (K, 2 * K))
+    cells, host_s = estimates(once, PLAIN, topology)
+    _, of_check_s = estimates(twice, PLAIN, topology)
+    assert estimates(once, CHECKED, topology) == (cells, pytest.approx(host_s + of_check_s))
+    assert estimates(once, MATRIX, topology)[1] > host_s + 5 * HOST_CHECK_S
 
 
 def test_the_check_repeats_every_cell_at_twice_the_dilation(testbed, wide_area, emulated, tmp_path):

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from apps.registry import application_named
+from emulator.fidelity.pilots import MOST_OWN_TIME
 from emulator.measurement.extension import measure, resume
 from emulator.model.job import JobState
 from emulator.model.records import PilotRow, RunProgress
 from emulator.model.views import EventKind, JobView
+from emulator.planning.planned_runs import planned_fixed
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import read_rows, read_run
@@ -46,6 +49,35 @@ def test_each_problem_is_measured_at_its_own_dilation_the_smallest_first(testbed
     assert read_run(tmp_path / "run" / "part-1").manifest.dilation == 8.0
     assert wide_area.programmed[-3:] == [2.0, 8.0, 1.0]
     assert records.manifest.progress is RunProgress.COMPLETE
+
+
+@pytest.mark.parametrize("application", ["poisson", "heat"])
+def test_the_host_s_own_time_shows_beside_what_a_job_passes_on_once(testbed, broker, wide_area, tmp_path, application):
+    """What heat passes on once weighs more in an iteration of the shorter pilots at larger dilations."""
+    iteration_s = 0.02
+    host_own_s = 0.9 * MOST_OWN_TIME * 16.0 * iteration_s
+
+    def record(job: JobView) -> dict[str, Any]:
+        iterations = job.specification.arguments[application_named(application).length]
+        once_s = planned_fixed(job.specification, testbed.topology).once_s
+        runtime_s = iterations * (iteration_s + host_own_s / wide_area.programmed[-1]) + once_s
+        return {"runtime_s": runtime_s, "iteration_s": runtime_s / iterations, "iterations": iterations}
+
+    broker.more_results = record
+    matrix = MATRIX.model_copy(update={"applications": (application,), "grids": (400,)})
+    measured = measure(testbed, matrix, tmp_path / "run", silent)
+    assert {cell.row.dilation for cell in measured.cells} == {16.0}
+
+
+def test_pilots_last_from_one_meeting_to_another(testbed, broker, tmp_path):
+    changes = {"applications": ("ensflow",), "grids": (64,), "processors": (12,), "iterations": 25}
+    measure(testbed, MATRIX.model_copy(update=changes), tmp_path / "run", silent)
+    days = {
+        job.specification.arguments["days"]
+        for job in broker.jobs.values() if broker.runs[job.run - 1].request.name == "pilots"
+    }  # fmt: skip
+    assert days
+    assert days <= {10, 20}
 
 
 def test_pilots_go_up_from_the_floor_and_are_recorded_apart(testbed, host, tmp_path):

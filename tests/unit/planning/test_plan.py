@@ -19,6 +19,7 @@ from emulator.planning.plan import (
     floor_dilation,
     host_run_s,
     likely_dilation,
+    needed_dilation,
     plan,
 )
 from emulator.planning.planned_jobs import PlannedJob
@@ -99,6 +100,14 @@ def test_a_run_takes_its_starts_and_its_dilated_runtimes():
 def test_a_campaign_s_jobs_may_lose_as_much_to_the_host_as_its_pilots_accept():
     alone, campaign = (run_of(replace(JOB, iteration_s=0.004), in_a_campaign=each) for each in (False, True))
     assert (floor_dilation(alone, ROOM), floor_dilation(campaign, ROOM)) == (8.0, 2.0)
+
+
+def test_a_run_that_needs_more_than_is_tried_is_not_carried_at_the_largest_dilation_tried():
+    run = run_of(JOB, overhead_s=0.006)
+    largest = plan(run, Dilation(LARGEST_DILATION), ROOM)
+    assert floor_dilation(run, ROOM) == likely_dilation(run, ROOM) == LARGEST_DILATION < needed_dilation(run, ROOM)
+    assert (largest.carried, largest.binding.name) == (False, "middleware")
+    assert plan(run, Dilation(needed_dilation(run, ROOM)), ROOM).carried
 
 
 def test_no_floor_is_beyond_what_is_tried():
