@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.names import CLUSTER_LABEL, LABEL, OWNER_LABEL, ROLE_LABEL, USER, PartNames
+from emulator.containers.names import CENTRAL_LABEL, CLUSTER_LABEL, LABEL, OWNER_LABEL, ROLE_LABEL, USER, PartNames
 from emulator.containers.wan.program import kernel_settings
 from emulator.model.errors import InvalidInput
 from emulator.model.local_users import profile_named
@@ -94,6 +94,7 @@ class Rendering:
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
     memory of the host, and `owner` the number of the user who brings it up. `routes` are the ways to the heads of real
     clusters, for those whose topology does not say all, and `agent` is the ssh-agent that some of them need.
+    `central_engine` is the ID of the central host's engine; empty if that says none.
     """
 
     topology: Topology
@@ -107,6 +108,7 @@ class Rendering:
     owner: int
     routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     agent: AgentSocket | None = None
+    central_engine: str = ""
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
@@ -342,11 +344,17 @@ def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[
     return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
 
 
+def _origin(rendering: Rendering) -> dict[str, str]:
+    """Return the labels of a container that say who brought the testbed up, and on which host."""
+    central = {CENTRAL_LABEL: rendering.central_engine} if rendering.central_engine else {}
+    return {OWNER_LABEL: str(rendering.owner), **central}
+
+
 def _common(rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None) -> dict[str, Any]:
     return {
         "image": image,
         "container_name": container,
-        "labels": {**labels(rendering, role, cluster), OWNER_LABEL: str(rendering.owner)},
+        "labels": {**labels(rendering, role, cluster), **_origin(rendering)},
         "init": True,
         "security_opt": [READS_HOST_FILES],
         "restart": "no",

@@ -16,7 +16,7 @@ from docker.models.containers import Container
 from emulator.containers import engine, state
 from emulator.containers.hosts.connecting import engine_of
 from emulator.containers.hosts.engines import Client, HostEngines
-from emulator.containers.hosts.left_behind import is_left, remember_left, sweep
+from emulator.containers.hosts.left_behind import is_left, note_file, remember_left, sweep
 from emulator.containers.names import PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.model.errors import EngineUnavailable, TestbedError, TestbedNotUp
@@ -51,7 +51,8 @@ def take_down(name: str, observe: Observer = ignore) -> None:
         exists = state.state_folder(name).exists()
         if not exists and is_left(name):
             raise TestbedNotUp(
-                f"What {name!r} left on hosts that are not reached stays until they are (try again then)."
+                f"What {name!r} left on hosts that are not reached stays until they are (try again then; if they never "
+                f"return, remove {note_file(name)}, and take the testbed down again)."
             )
         if not exists:
             engine.check_own(client, name)
@@ -65,12 +66,14 @@ def take_down(name: str, observe: Observer = ignore) -> None:
 def take_all_down(observe: Observer = ignore) -> list[str]:
     """Take every testbed of this user down, as root that of every user of this host; return their names.
 
+    What this host carries of a testbed that was brought up on another host stays.
+
     Raises:
         TestbedError: if one cannot be taken down, after all others have been.
     """
     swept = sweep(observe)
     client = engine.connect()
-    names = [name for name in testbeds(client) if engine.other_owner(client, name) is None]
+    names = [name for name in testbeds(client) if _is_own(client, name)]
     failures: list[TestbedError] = []
     for name in names:
         try:
@@ -81,6 +84,12 @@ def take_all_down(observe: Observer = ignore) -> list[str]:
     for failure in failures[:1]:
         raise failure
     return sorted({*names, *swept})
+
+
+def _is_own(client: docker.DockerClient, name: str) -> bool:
+    if engine.other_owner(client, name) is not None:
+        return False
+    return state.state_folder(name).exists() or not engine.is_from_elsewhere(client, name)
 
 
 def testbeds(client: docker.DockerClient) -> list[str]:

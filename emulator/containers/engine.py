@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import docker
 import docker.errors
@@ -18,7 +18,7 @@ from docker.models.volumes import Volume
 
 from emulator.containers.compose_command import compose_command
 from emulator.containers.docker_address import engine_address
-from emulator.containers.names import LABEL, OWNER_LABEL
+from emulator.containers.names import CENTRAL_LABEL, LABEL, OWNER_LABEL
 from emulator.containers.state import state_root
 from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
@@ -187,22 +187,53 @@ def other_owner(client: docker.DockerClient, testbed: str) -> str | None:
     Root is nobody else.
     """
     own = os.getuid()
-    labels = map(_labels_of, containers_of(client, testbed))
-    owners = {stated[OWNER_LABEL] for stated in labels if OWNER_LABEL in stated}
-    return min(owners - {str(own)}, default=None) if own != 0 else None
+    return min(owners_of(client, testbed) - {str(own)}, default=None) if own != 0 else None
+
+
+def owners_of(client: docker.DockerClient, testbed: str) -> set[str]:
+    """Return the numbers of the users that the containers of a testbed state as their owners."""
+    return _stated(client, testbed, OWNER_LABEL)
+
+
+def engine_id(information: Mapping[str, Any]) -> str:
+    """Return the ID of an engine from what it says of itself; empty if it says none."""
+    return str(information.get("ID") or "")
+
+
+def centrals_of(client: docker.DockerClient, testbed: str) -> set[str]:
+    """Return the IDs of the central hosts' engines that the containers of a testbed state; none for older ones."""
+    return _stated(client, testbed, CENTRAL_LABEL)
+
+
+def is_from_elsewhere(client: docker.DockerClient, testbed: str) -> bool:
+    """Return whether what an engine has of a testbed belongs to one whose central host is another."""
+    centrals = centrals_of(client, testbed)
+    return bool(centrals and centrals != {engine_id(client.info())})
 
 
 def check_own(client: docker.DockerClient, testbed: str) -> None:
-    """Check that no other user of this host brought a testbed up.
+    """Check that a testbed was brought up on this host, and by no other user of it. Root may take any.
 
     Raises:
-        TestbedNotUp: if one did.
+        TestbedNotUp: if it was not.
     """
     if (owner := other_owner(client, testbed)) is not None:
         raise TestbedNotUp(
             f"You have no testbed called {testbed!r}: the one that is here is of another user of this host (number "
             f"{owner}), who can take it down, as root can (name yours by --name)."
         )
+    if os.getuid() != 0 and is_from_elsewhere(client, testbed):
+        raise TestbedNotUp(
+            f"You have no testbed called {testbed!r} here: what is here is part of one that was brought up on another "
+            f"host (take it down there; if that host is lost, `testbed down --name {testbed}` as root removes what is "
+            "here)."
+        )
+
+
+def _stated(client: docker.DockerClient, testbed: str, label: str) -> set[str]:
+    """Return the values that a testbed's containers have for a label."""
+    labels = map(_labels_of, containers_of(client, testbed))
+    return {stated[label] for stated in labels if label in stated}
 
 
 def _labels_of(part: Part) -> dict[str, str]:

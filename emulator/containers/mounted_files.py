@@ -33,6 +33,7 @@ from emulator.containers.state import (
 
 def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
     """Write the Compose file and the broker's settings, which follow from the testbed's record and topology."""
+    information = client.info()
     rendering = Rendering(
         topology=testbed.topology,
         names=testbed.names,
@@ -41,10 +42,11 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
         state_folder=testbed.folder,
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
-        host_memory_bytes=machine_size(client.info()).memory_bytes,
+        host_memory_bytes=machine_size(information).memory_bytes,
         owner=os.getuid(),
         routes=testbed.record.routes,
         agent=testbed.record.agent,
+        central_engine=engine.engine_id(information),
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     _write_host_files(testbed, rendering)

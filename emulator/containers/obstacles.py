@@ -12,6 +12,7 @@ from emulator.containers import this_kernel
 from emulator.containers.compose_command import compose_command, compose_version
 from emulator.containers.docker_address import TAKE_OWN_ENGINE, engine_address, is_elsewhere
 from emulator.containers.state import state_root
+from emulator.hosts.engine_options import NO_REMAP, user_namespaces
 from emulator.hosts.engine_versions import version_numbers
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
@@ -28,11 +29,14 @@ _MOUNTS: Final = Path("/proc/self/mountinfo")
 _REMOTE: Final = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs")
 
 
-def obstacles(client: docker.DockerClient) -> Iterator[Finding]:
-    """Yield a finding for each such setting; those that are *needed* to be otherwise make a testbed impossible."""
+def obstacles(client: docker.DockerClient, address: str = "") -> Iterator[Finding]:
+    """Yield a finding for each such setting; those that are *needed* to be otherwise make a testbed impossible.
+
+    The engine is the one at `address`, if that is given, and otherwise the one that ``DOCKER_HOST`` names.
+    """
     version, information = client.version(), client.info()
-    yield from _engine(version)
-    yield from _user_namespaces(information)
+    yield from _engine(version, address or engine_address())
+    yield from user_namespaces(information.get("SecurityOptions") or (), f"{NO_REMAP}, or use rootless Docker")
     yield from _compose(version)
     if this_kernel.is_of(information):
         yield from _link_modules()
@@ -40,26 +44,19 @@ def obstacles(client: docker.DockerClient) -> Iterator[Finding]:
     yield from _state_folder()
 
 
-def refuse_obstacles(client: docker.DockerClient) -> None:
-    """Raise `EngineUnavailable` if a setting makes a testbed impossible."""
-    for found in obstacles(client):
+def refuse_obstacles(client: docker.DockerClient, address: str = "") -> None:
+    """Raise `EngineUnavailable` if a setting makes a testbed impossible; `address` is as for `obstacles`."""
+    for found in obstacles(client, address):
         if found.needed:
             raise EngineUnavailable(f"A testbed cannot run here: {found.check} {found.found} ({found.remedy}).")
 
 
-def _engine(version: Mapping[str, Any]) -> Iterator[Finding]:
-    address = engine_address()
+def _engine(version: Mapping[str, Any], address: str) -> Iterator[Finding]:
     if is_elsewhere(address):
         found = f"names an engine of another machine: {address}"
         yield Finding("DOCKER_HOST", False, found, TAKE_OWN_ENGINE, needed=True)
     if any("podman" in str(part.get("Name")).lower() for part in version.get("Components") or ()):
         yield Finding("Podman's engine", False, "carries no testbed", "use Docker's", needed=True)
-
-
-def _user_namespaces(information: Mapping[str, Any]) -> Iterator[Finding]:
-    if any(option.startswith("name=userns") for option in information.get("SecurityOptions") or ()):
-        remedy = "leave out userns-remap in the engine's daemon.json, or use rootless Docker"
-        yield Finding("user namespaces", False, "keep containers from their keys", remedy, needed=True)
 
 
 def _compose(version: Mapping[str, Any]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Final
 
+from emulator.hosts.engine_options import rootless, user_namespaces
 from emulator.hosts.engine_versions import engine_finding
 from emulator.hosts.facts import HostFacts, Known, Unreachable
 from emulator.hosts.inventory import Host, HostInventory
@@ -47,12 +48,16 @@ def judge(
 
 
 def central_host(inventory: HostInventory, known: Mapping[str, Known]) -> Host | None:
-    """Return the first host that manages the Swarm, which carries router and broker; None if none does."""
-    for host in inventory.hosts:
-        facts = known[host.name]
-        if isinstance(facts, HostFacts) and facts.swarm.state == "active" and facts.swarm.is_manager:
-            return host
-    return None
+    """Return the host for router and broker: the first local one that manages the Swarm, or the first at all that does.
+
+    None if none does.
+    """
+    managers = [host for host in inventory.hosts if _manages(known[host.name])]
+    return next((host for host in managers if host.is_local), managers[0] if managers else None)
+
+
+def _manages(facts: Known) -> bool:
+    return isinstance(facts, HostFacts) and facts.swarm.state == "active" and facts.swarm.is_manager
 
 
 def require_fit(found: Sequence[HostFinding]) -> None:
@@ -105,7 +110,10 @@ def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> It
         yield Finding("engine", False, "not reachable", facts.reason, needed=True)
         return
     yield engine_finding("engine", facts.engine)
+    yield from user_namespaces(facts.security_options)
+    yield from rootless(facts.security_options)
     yield from _swarm(facts, known, central)
+    yield from _swarm_address(host, facts)
     if host is central:
         yield from _central(host, facts)
     yield _architecture(facts, known, central)
@@ -133,6 +141,14 @@ def _swarm(facts: HostFacts, known: Mapping[str, Known], central: Host | None) -
     else:
         remedy = f"wait until it is ready, or open {SWARM_PORTS} between the hosts"
         yield Finding("swarm", state == "ready", f"{_role(facts)}, {state}", remedy, needed=True)
+
+
+def _swarm_address(host: Host, facts: HostFacts) -> Iterator[Finding]:
+    """Yield a finding if the Swarm reaches a host by another address: what is measured then is not what it uses."""
+    if facts.swarm.address not in ("", host.address):
+        found = f"it uses {facts.swarm.address}, the inventory states {host.address}"
+        again = f"leave the Swarm and join it again with `--advertise-addr {host.address}`"
+        yield Finding("Swarm's address", False, found, f"state the address that the Swarm uses, or {again}")
 
 
 def _role(facts: HostFacts) -> str:

@@ -13,7 +13,8 @@ from emulator.hosts.inventory import Host
 class SwarmFacts:
     """A host's place in its Swarm; only a manager knows the `members` (state by node), and how many managers there are.
 
-    `state` is ``active``, ``inactive``, ``pending``, ``locked`` or ``error``.
+    `state` is ``active``, ``inactive``, ``pending``, ``locked`` or ``error``. `address` is the one by which the Swarm's
+    hosts reach this one; empty if its engine states none.
     """
 
     state: str
@@ -21,6 +22,7 @@ class SwarmFacts:
     is_manager: bool = False
     managers: int = 0
     members: dict[str, str] = field(default_factory=dict)
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class HostFacts:
 
     The host's clock is ahead of this one by `clock_ahead_s`, known to within `clock_bound_s`. `subnets` are those of
     its engine's networks. `network` is None where no container could look at it, because no image is there yet.
+    `security_options` are as the engine states them, such as ``name=rootless``.
     """
 
     engine: str
@@ -54,6 +57,7 @@ class HostFacts:
     clock_ahead_s: float = 0.0
     clock_bound_s: float = 0.0
     network: NetworkFacts | None = None
+    security_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

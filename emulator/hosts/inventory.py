@@ -17,7 +17,6 @@ _SSH: Final = re.compile(
     r"(?::(?P<port>[0-9]{1,5}))?"
 )
 _SOCKET: Final = re.compile(r"unix://(?P<path>/[A-Za-z0-9._/+@-]+)")
-_SSH_PORT: Final = 22
 
 
 def _underlay_address(text: str) -> str:
@@ -50,7 +49,7 @@ class Host(DocumentModel):
     @classmethod
     def _is_engine(cls, text: str) -> str:
         found = _SSH.fullmatch(text)
-        if found is not None and 0 < int(found["port"] or _SSH_PORT) < 65536:
+        if found is not None and (found["port"] is None or 0 < int(found["port"]) < 65536):
             return text
         if _SOCKET.fullmatch(text) is None:
             raise ValueError(f"an engine is ssh://user@host, ssh://user@host:port or unix:///path, not {text!r}")
@@ -68,14 +67,19 @@ class Host(DocumentModel):
         return found["path"] if found else ""
 
     @property
-    def ssh_target(self) -> tuple[str, int]:
-        """The account and host (``user@host``), and the port of its SSH; empty for a local engine."""
+    def ssh_target(self) -> tuple[str, int | None]:
+        """The account and host (``user@host``; empty for a local engine), and the port of its SSH if one is stated."""
         found = _SSH.fullmatch(self.engine)
-        return (f"{found['user']}@{found['host']}", int(found["port"] or _SSH_PORT)) if found else ("", 0)
+        if found is None:
+            return "", None
+        return f"{found['user']}@{found['host']}", int(found["port"]) if found["port"] else None
 
 
 class HostInventory(DocumentModel):
-    """The hosts over which a testbed spreads. The first of them that manages the Swarm carries router and broker."""
+    """The hosts over which a testbed spreads.
+
+    Router and broker are on the one that manages the Swarm: the first with a local engine, or else the first at all.
+    """
 
     called: ClassVar[str] = "hosts inventory"
 

@@ -40,6 +40,8 @@ def engine_named(name: str) -> Client:
 def engine_for(spec: TestbedSpec) -> Client:
     """Return the engine at which `spec` is brought up, or mended; every engine of several hosts must answer.
 
+    Without an inventory a testbed stays on the hosts that it has, also if it is to begin afresh.
+
     Raises:
         EngineUnavailable: if an engine does not answer.
         InvalidInput: if the inventory is invalid.
@@ -47,7 +49,8 @@ def engine_for(spec: TestbedSpec) -> Client:
     """
     record = state.record_of(spec.name)
     if spec.hosts_file is None:
-        client = engine.connect() if spec.fresh else engine_of(record)
+        kept = record.hosts if record is not None and spec.fresh else None
+        client = open_engines(kept.inventory) if kept else engine_of(record)
     else:
         inventory = read_document(spec.hosts_file, HostInventory)
         if record is not None and not spec.fresh:
@@ -61,7 +64,7 @@ def engine_for(spec: TestbedSpec) -> Client:
 
 
 def central_of(inventory: HostInventory, known: dict[str, Known]) -> str:
-    """Return the host for router and broker: the first that manages the Swarm, or the first if none does."""
+    """Return the host for router and broker: one that manages the Swarm, or the first if none does."""
     found = central_host(inventory, known)
     return found.name if found else inventory.hosts[0].name
 

@@ -94,6 +94,7 @@ def _facts(client: docker.DockerClient, node_image: str) -> HostFacts:
         has_node_image=_has_image(client, node_image),
         clock_ahead_s=timestamp_s(str(said["SystemTime"])) - (before_s + after_s) / 2,
         clock_bound_s=(after_s - before_s) / 2,
+        security_options=tuple(said.get("SecurityOptions") or ()),
     )
 
 
@@ -106,6 +107,7 @@ def swarm_facts(said: Mapping[str, Any], members: dict[str, str]) -> SwarmFacts:
         is_manager=bool(swarm.get("ControlAvailable")),
         managers=int(swarm.get("Managers") or 0),
         members=members,
+        address=str(swarm.get("NodeAddr") or ""),
     )
 
 

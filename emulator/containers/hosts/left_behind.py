@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +24,17 @@ FOLDER: Final = "left_behind"
 
 
 class LeftBehind(DocumentModel):
-    """The hosts that still hold parts of a testbed, and its networks (by id) that the central host could not remove."""
+    """The hosts that still hold parts of a testbed, and its networks (by id) that the central host could not remove.
+
+    `central_engine` is the ID of the central host's engine, which the testbed's containers state, too; it is empty for
+    a testbed of an earlier version, whose containers state none.
+    """
 
     testbed: str
     central: Host
     hosts: tuple[Host, ...]
     networks: tuple[str, ...] = ()
+    central_engine: str = ""
 
 
 def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe: Observer) -> None:
@@ -37,8 +43,14 @@ def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe
     if not lost:
         return
     networks = tuple(str(network.id) for network in engine.networks_of(engines, name))
-    left = LeftBehind(testbed=name, central=hosts.host(engines.central), hosts=lost, networks=networks)
-    file = _file(name)
+    left = LeftBehind(
+        testbed=name,
+        central=hosts.host(engines.central),
+        hosts=lost,
+        networks=networks,
+        central_engine=engine.engine_id(engines.info()),
+    )
+    file = note_file(name)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, left.model_dump_json(indent=2) + "\n")
     where = ", ".join(host.name for host in lost)
@@ -64,7 +76,7 @@ def sweep(observe: Observer) -> list[str]:
 
 def is_left(name: str) -> bool:
     """Return whether a testbed that was taken down still has parts on a host that was not reached."""
-    return _file(name).is_file()
+    return note_file(name).is_file()
 
 
 def require_nothing_left(name: str) -> None:
@@ -75,10 +87,11 @@ def require_nothing_left(name: str) -> None:
         InvalidInput: if the file that names them is damaged.
     """
     if is_left(name):
-        where = ", ".join(host.name for host in _read(_file(name)).hosts)
+        where = ", ".join(host.name for host in _read(note_file(name)).hosts)
         raise TestbedAlreadyUp(
             f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove "
-            "them: see to that host, or choose another name by --name."
+            "them: see to that host, or choose another name by --name. If the host never returns, remove "
+            f"{note_file(name)}, and run `testbed down --name {name}`."
         )
 
 
@@ -88,8 +101,7 @@ def _swept(left: LeftBehind, observe: Observer) -> bool:
     try:
         for host in left.hosts:
             if host.name in engines.engines:
-                observe(ProgressStep("removing", f"what {left.testbed} left on {host.name}"))
-                _remove_all(engines.engines[host.name].client, left.testbed)
+                _remove_left(left, host.name, engines.engines[host.name].client, observe)
         if engines.lost:
             return False
         for network in left.networks:
@@ -98,14 +110,23 @@ def _swept(left: LeftBehind, observe: Observer) -> bool:
     except (docker.errors.DockerException, TestbedError, OSError) as error:
         observe(ProgressStep("left", f"what {left.testbed} has there is not removed yet: {error}"))
         return False
-    _file(left.testbed).unlink(missing_ok=True)
+    note_file(left.testbed).unlink(missing_ok=True)
     return True
 
 
-def _remove_all(client: docker.DockerClient, name: str) -> None:
-    for container in engine.containers_of(client, name):
+def _remove_left(left: LeftBehind, host: str, client: docker.DockerClient, observe: Observer) -> None:
+    """Remove what a testbed left on a host, unless another testbed has its name there now.
+
+    While one has containers there, another of that name is not brought up: so all of them are of one testbed.
+    """
+    foreign = engine.owners_of(client, left.testbed) - {str(os.getuid())}
+    if foreign or engine.centrals_of(client, left.testbed) - {left.central_engine}:
+        observe(ProgressStep("left", f"another testbed is called {left.testbed} on {host}: it stays"))
+        return
+    observe(ProgressStep("removing", f"what {left.testbed} left on {host}"))
+    for container in engine.containers_of(client, left.testbed):
         container.remove(force=True, v=True)
-    for volume in engine.volumes_of(client, name):
+    for volume in engine.volumes_of(client, left.testbed):
         volume.remove()
 
 
@@ -119,5 +140,6 @@ def _read(file: Path) -> LeftBehind:
         ) from error
 
 
-def _file(name: str) -> Path:
+def note_file(name: str) -> Path:
+    """Return the file that says what a testbed left behind, whether there is one or not."""
     return state.state_root() / FOLDER / f"{name}.json"

@@ -11,6 +11,7 @@ from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.facts_reader import EngineFactsReader, read_facts
 from emulator.containers.hosts.image_transfer import send_images
 from emulator.containers.images import current_references, ensure_images
+from emulator.containers.obstacles import refuse_obstacles
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import HostRecord, HostsRecord
 from emulator.hosts.checks import HostFinding, judge, require_fit, used_subnets
@@ -38,7 +39,7 @@ def prepare(client: Client, topology: Topology, observe: Observer) -> Prepared:
     """Make the images; over several hosts check these, lay the clusters out, and send what each host lacks.
 
     Raises:
-        EngineUnavailable: if an image cannot be made or sent, or a host cannot carry a testbed.
+        EngineUnavailable: if an image cannot be made or sent, a host cannot carry a testbed, or an obstacle is here.
         InvalidInput: if a cluster fits on no host.
     """
     if not isinstance(client, HostEngines):
@@ -49,6 +50,7 @@ def prepare(client: Client, topology: Topology, observe: Observer) -> Prepared:
     require_fit(found)
     central = central_of(inventory, known)
     client = client.placed({}, central)
+    refuse_obstacles(client.central_client, client.engines[central].url)
     layout = layout_of(inventory, known, topology, central)
     images = ensure_images(client, observe)
     send_images(client, sorted(set(layout.clusters.values())), [images.node], observe)

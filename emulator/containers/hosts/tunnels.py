@@ -38,7 +38,8 @@ def tunnel_command(host: Host, socket: Path) -> list[str]:
     """Return the command that forwards `socket` to the engine of a host."""
     target, port = host.ssh_target
     options = [word for key, value in _OPTIONS.items() for word in ("-o", f"{key}={value}")]
-    return ["ssh", "-nNT", *options, "-p", str(port), "-L", f"{socket}:{ENGINE_SOCKET}", target]
+    stated = [] if port is None else ["-p", str(port)]
+    return ["ssh", "-nNT", *options, *stated, "-L", f"{socket}:{ENGINE_SOCKET}", target]
 
 
 def open_tunnel(host: Host) -> str:

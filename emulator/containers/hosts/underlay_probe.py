@@ -4,7 +4,8 @@
 sends a stream over TCP for whoever asks, until nobody has asked for `SECONDS`. While another one serves there, it
 waits. ``ask ADDRESS PORT COUNT SECONDS`` exchanges `COUNT` datagrams, then measures the rate of a stream in each
 direction for about `SECONDS`. It prints a JSON document: `exchanges` of four timestamps in nanoseconds, and for `to`
-and `from` the server the bytes and the nanoseconds that a stream took. Arrivals are stamped by the kernel.
+and `from` the server the bytes and the nanoseconds that a stream took, or under `stalled` why none came through.
+Arrivals are stamped by the kernel.
 """
 
 from __future__ import annotations
@@ -141,9 +142,12 @@ def main() -> None:
         serve(address, port, float(sys.argv[4]))
         return
     count, seconds = int(sys.argv[4]), float(sys.argv[5])
-    found = {"exchanges": exchanges(address, port, count), "to": (0, 0), "from": (0, 0)}
+    found: dict[str, object] = {"exchanges": exchanges(address, port, count), "to": (0, 0), "from": (0, 0)}
     if seconds and found["exchanges"]:
-        found |= {"to": rate_to(address, port, seconds), "from": rate_from(address, port, seconds)}
+        try:
+            found |= {"to": rate_to(address, port, seconds), "from": rate_from(address, port, seconds)}
+        except (OSError, struct.error) as error:
+            found["stalled"] = str(error)
     print(json.dumps(found))
 
 

@@ -16,6 +16,7 @@ import docker.errors
 from emulator.containers.hosts.engines import Client
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState, note_underlays
+from emulator.hosts.checks import LEAST_MTU
 from emulator.model.errors import EngineUnavailable
 from emulator.model.underlay import Exchange, Underlay, underlay_of
 from emulator.model.units import MILLISECONDS_PER_SECOND, NANOSECONDS_PER_SECOND, rate_mbit
@@ -82,6 +83,12 @@ def _measured(client: Client, testbed: TestbedState, host: str, container: str, 
         raise EngineUnavailable(
             f"No datagram from host {host!r} comes back from the central host through the Swarm's network (open "
             "4789/udp between the hosts)."
+        )
+    if stalled := found.get("stalled"):
+        raise EngineUnavailable(
+            f"Datagrams from host {host!r} come back from the central host, but a stream stalls ({stalled}): the "
+            f"network between them most likely loses large packets (set an MTU of {LEAST_MTU} or more at every host's "
+            "interface and at the switch between them)."
         )
     return underlay_of(exchanges, _rate_mbit(*to_central), _rate_mbit(*from_central))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from emulator.containers import down
 from emulator.containers import engine as engine_parts
-from emulator.containers.names import LABEL, OWNER_LABEL
+from emulator.containers.names import CENTRAL_LABEL, LABEL, OWNER_LABEL
 from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
 
@@ -27,6 +28,7 @@ def test_a_testbed_that_cannot_be_taken_down_keeps_no_other(monkeypatch: pytest.
     monkeypatch.setattr(down, "testbeds", lambda client: ["first", "second", "of-another-user", "last"])
     owners = {"of-another-user": "1001"}
     monkeypatch.setattr(down.engine, "other_owner", lambda client, name: owners.get(name))
+    monkeypatch.setattr(down.engine, "is_from_elsewhere", lambda client, name: False)
     monkeypatch.setattr(down, "take_down", take_down)
     with pytest.raises(EngineUnavailable, match=r"first could not be removed\."):
         down.take_all_down()
@@ -98,3 +100,47 @@ def test_another_users_testbed_is_left_alone(monkeypatch: pytest.MonkeyPatch) ->
     for number in (0, 1001):
         monkeypatch.setattr("os.getuid", lambda number=number: number)
         engine_parts.check_own(client, "testbed")
+
+
+def test_while_a_host_keeps_what_is_left_the_file_to_remove_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(down, "sweep", lambda observe: [])
+    monkeypatch.setattr(down, "engine_of", lambda record: None)
+    note = down.note_file("lab")
+    note.parent.mkdir(parents=True)
+    note.touch()
+    with pytest.raises(TestbedNotUp, match=r"if they never return, remove \S+/lab\.json, and take"):
+        down.take_down("lab")
+
+
+def part_of(central: str) -> Any:
+    """Return an engine with the ID `here`, and a part of user 1000's testbed that was brought up at `central`."""
+    stated = {LABEL: "testbed", OWNER_LABEL: "1000", CENTRAL_LABEL: central}
+    container = SimpleNamespace(attrs={"Config": {"Labels": stated}})
+    none = SimpleNamespace(list=lambda **_: [])
+    containers = SimpleNamespace(list=lambda **_: [container])
+    return SimpleNamespace(containers=containers, networks=none, volumes=none, info=lambda: {"ID": "here"})
+
+
+@pytest.mark.parametrize(("central", "taken"), [("there", []), ("here", ["testbed"])])
+def test_equal_user_numbers_of_two_hosts_are_two_users(
+    central: str, taken: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    monkeypatch.setattr(down.engine, "connect", lambda: part_of(central))
+    monkeypatch.setattr(down, "take_down", lambda name, observe: tried.append(name))
+    assert down.take_all_down() == taken
+    assert tried == taken
+
+
+def test_what_was_brought_up_on_another_host_is_taken_down_there_or_by_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    engine_parts.check_own(part_of("here"), "testbed")
+    with pytest.raises(TestbedNotUp, match=r"brought up on another host .* as root removes what is here"):
+        engine_parts.check_own(part_of("there"), "testbed")
+    monkeypatch.setattr("os.getuid", lambda: 0)
+    engine_parts.check_own(part_of("there"), "testbed")

@@ -15,11 +15,12 @@ import pytest
 import requests
 
 from emulator.containers import state
-from emulator.containers.hosts import left_behind, network_probe
+from emulator.containers.hosts import connecting, left_behind, network_probe
 from emulator.containers.hosts.connecting import engine_for
 from emulator.containers.hosts.engines import HostEngine, HostEngines, JoinedEvents, open_engines, unreached_parts
 from emulator.containers.hosts.facts_reader import read_facts, swarm_facts, timestamp_s
 from emulator.containers.hosts.tunnels import open_tunnel, tunnel_command
+from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL
 from emulator.containers.state import TestbedSpec
 from emulator.hosts.facts import HostFacts, Known, NetworkFacts, SwarmFacts, Unreachable
 from emulator.hosts.inventory import Host, HostInventory
@@ -123,6 +124,9 @@ def test_an_ssh_that_does_not_get_there_says_so(tmp_path: Path, monkeypatch: pyt
     command = tunnel_command(host, Path("/run/x.sock"))
     assert command[-5:] == ["-p", "2222", "-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
     assert {"BatchMode=yes", "ControlMaster=no"} <= set(command)
+    by_configuration = tunnel_command(host.model_copy(update={"engine": "ssh://bob@two.lab"}), Path("/run/x.sock"))
+    assert by_configuration[-3:] == ["-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
+    assert "-p" not in by_configuration
     program = tmp_path / "ssh"
     program.write_text("#!/bin/sh\necho 'bob@two.lab: Permission denied (publickey).' >&2\nexit 255\n")
     program.chmod(0o755)
@@ -153,8 +157,9 @@ def test_what_is_no_timestamp_is_refused():
 
 def test_the_swarm_of_an_engine_is_read_whether_it_is_in_one_or_not():
     assert swarm_facts({}, {}) == SwarmFacts("inactive")
-    said = {"Swarm": {"LocalNodeState": "active", "NodeID": "n1", "ControlAvailable": True, "Managers": 3}}
-    assert swarm_facts(said, {"n1": "ready"}) == SwarmFacts("active", "n1", True, 3, {"n1": "ready"})
+    said = {"LocalNodeState": "active", "NodeID": "n1", "ControlAvailable": True, "Managers": 3, "NodeAddr": "10.7.0.1"}
+    found = SwarmFacts("active", "n1", True, 3, {"n1": "ready"}, address="10.7.0.1")
+    assert swarm_facts({"Swarm": said}, {"n1": "ready"}) == found
 
 
 def test_up_over_hosts_that_do_not_answer_is_refused_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -169,12 +174,69 @@ def test_up_over_hosts_that_do_not_answer_is_refused_before_anything(tmp_path: P
         engine_for(spec)
 
 
+def test_a_testbed_that_is_renewed_without_an_inventory_keeps_its_hosts(monkeypatch: pytest.MonkeyPatch):
+    inventory = HostInventory(hosts=(HOSTS["one"], HOSTS["two"]))
+    record = SimpleNamespace(hosts=SimpleNamespace(inventory=inventory))
+    opened: list[HostInventory] = []
+
+    def open_all(hosts: HostInventory) -> HostEngines:
+        opened.append(hosts)
+        return engines(one=("a",), two=("b",))
+
+    monkeypatch.setattr(connecting.state, "record_of", lambda name: record)
+    monkeypatch.setattr(connecting, "open_engines", open_all)
+    client: Any = engine_for(TestbedSpec("lab", TOPOLOGIES / "mini.yaml", fresh=True))
+    assert set(client.engines) == {"one", "two"}
+    assert opened == [inventory]
+
+
+def part_of_lab(removed: list[str], labels: dict[str, str]) -> Any:
+    """Return an engine with a container and a volume of `lab`; what is removed is noted."""
+
+    def held(name: str) -> Any:
+        return SimpleNamespace(name=name, attrs={"Labels": labels}, remove=lambda **options: removed.append(name))
+
+    return SimpleNamespace(
+        containers=SimpleNamespace(list=lambda **options: [held("lab-x")]),
+        volumes=SimpleNamespace(list=lambda **options: [held("lab-home-x")]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "noted", "labels", "stays"),
+    [
+        (1000, "one's", {CENTRAL_LABEL: "one's", OWNER_LABEL: "1000"}, False),
+        (1000, "one's", {CENTRAL_LABEL: "two's", OWNER_LABEL: "1000"}, True),
+        (1000, "one's", {CENTRAL_LABEL: "one's", OWNER_LABEL: "1001"}, True),
+        (0, "one's", {CENTRAL_LABEL: "one's", OWNER_LABEL: "1001"}, True),
+        (1000, "", {OWNER_LABEL: "1000"}, False),
+        (1000, "", {OWNER_LABEL: "1001"}, True),
+    ],
+)
+def test_what_is_left_is_removed_but_not_another_testbed_of_that_name(
+    user: int, noted: str, labels: dict[str, str], stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr("os.getuid", lambda: user)
+    left = left_behind.LeftBehind(testbed="lab", central=HOSTS["one"], hosts=(HOSTS["two"],), central_engine=noted)
+    file = left_behind.note_file("lab")
+    file.parent.mkdir(parents=True)
+    file.write_text(left.model_dump_json())
+    removed: list[str] = []
+    there = HostEngine(HOSTS["two"], part_of_lab(removed, labels), "")
+    reached = HostEngines({"one": HostEngine(HOSTS["one"], SimpleNamespace(), ""), "two": there}, "one")
+    monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: reached)
+    assert left_behind.sweep(lambda step: None) == ["lab"]
+    assert removed == ([] if stays else ["lab-x", "lab-home-x"])
+    assert not left_behind.is_left("lab")
+
+
 def test_what_is_left_on_a_lost_host_is_remembered_until_it_is_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     removed: list[str] = []
     networks = SimpleNamespace(list=lambda **options: [SimpleNamespace(id="net-1")])
     api = SimpleNamespace(remove_network=lambda network: removed.append(network))
-    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks, api=api), "")
+    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks, api=api, info=lambda: {"ID": "one's"}), "")
     inventory = HostInventory(hosts=tuple(HOSTS.values()))
     lost = HostEngines({"one": central}, "one", {"two": "away"})
     said: list[str] = []
@@ -185,17 +247,15 @@ def test_what_is_left_on_a_lost_host_is_remembered_until_it_is_reached(tmp_path:
     monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: lost)
     assert left_behind.sweep(said.append) == []
     assert left_behind.is_left("lab")
-    with pytest.raises(TestbedAlreadyUp, match="An earlier testbed 'lab' still has parts on two"):
+    with pytest.raises(TestbedAlreadyUp, match=r"'lab' still has parts on two, .* remove \S+/lab\.json, and run"):
         left_behind.require_nothing_left("lab")
     left_behind.require_nothing_left("other")
 
-    held = [SimpleNamespace(name="lab-x", remove=lambda **options: removed.append("lab-x"))]
-    listing = SimpleNamespace(list=lambda **options: held)
-    back = SimpleNamespace(containers=listing, volumes=SimpleNamespace(list=lambda **options: []))
+    back = part_of_lab(removed, {CENTRAL_LABEL: "one's"})
     reached = HostEngines({"one": central, "two": HostEngine(HOSTS["two"], back, "")}, "one")
     monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: reached)
     assert left_behind.sweep(lambda step: None) == ["lab"]
-    assert removed == ["lab-x", "net-1"]
+    assert removed == ["lab-x", "lab-home-x", "net-1"]
     assert not left_behind.is_left("lab")
     assert left_behind.sweep(lambda step: None) == []
 
@@ -206,7 +266,7 @@ def test_a_host_that_does_not_remove_what_is_left_says_why(tmp_path: Path, monke
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     networks = SimpleNamespace(list=lambda **options: [])
-    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks), "")
+    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks, info=dict), "")
     inventory = HostInventory(hosts=tuple(HOSTS.values()))
     lost = HostEngines({"one": central}, "one", {"two": "away"})
     left_behind.remember_left(lost, "lab", inventory, lambda step: None)

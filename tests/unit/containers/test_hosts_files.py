@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import os
 import platform
 import tarfile
 from pathlib import Path
@@ -18,7 +19,7 @@ from emulator.containers.compose import ImageReferences, Rendering, render
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.hosts.starting import overlay_addresses, packed_keys
 from emulator.containers.mounted_files import rendered_files, restore_files, write_rendered
-from emulator.containers.names import USER, PartNames
+from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL, USER, PartNames
 from emulator.containers.progress import ignore
 from emulator.containers.state import (
     ClusterRecord,
@@ -38,7 +39,7 @@ NAMES = PartNames("lab")
 MINI = topology_named("mini")
 FIRST, SECOND, *REST = MINI.cluster_names
 GIB = 1024**3
-ENGINES = SimpleNamespace(info=lambda: {"KernelVersion": platform.release()})
+ENGINES = SimpleNamespace(info=lambda: {"KernelVersion": platform.release(), "ID": "one's"})
 """A double of the hosts' engines: what the central one says of its host."""
 
 
@@ -129,6 +130,14 @@ def test_the_swarm_takes_no_address_that_the_testbed_gives(index: int) -> None:
         assert ipaddress.ip_network(taken).subnet_of(ipaddress.ip_network(subnet))
         assert not any(ipaddress.ip_address(address) in ipaddress.ip_network(taken) for address in ours)
         assert gateway not in ours
+
+
+def test_every_container_says_who_brought_it_up_and_on_which_host(testbed: TestbedState) -> None:
+    write_rendered(ENGINES, testbed)
+    for name in ("one", "two"):
+        for service in yaml.safe_load(testbed.compose_file_of(name).read_text())["services"].values():
+            assert service["labels"][CENTRAL_LABEL] == "one's"
+            assert service["labels"][OWNER_LABEL] == str(os.getuid())
 
 
 def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState) -> None:

@@ -72,6 +72,13 @@ def test_an_engine_of_another_machine_is_refused(monkeypatch, address):
         refuse_obstacles(cast(docker.DockerClient, Engine()))
 
 
+def test_an_engine_that_an_inventory_names_is_not_the_one_of_the_shell(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DOCKER_HOST", "ssh://bob@far")
+    refuse_obstacles(cast(docker.DockerClient, Engine()), "unix:///var/run/docker.sock")
+    with pytest.raises(EngineUnavailable, match="user namespaces"):
+        refuse_obstacles(cast(docker.DockerClient, Engine(options=["name=userns"])), "unix:///var/run/docker.sock")
+
+
 @pytest.mark.parametrize(
     "address",
     [

@@ -91,6 +91,9 @@ def test_an_engine_that_a_distribution_may_have_mended_is_a_warning(engine, ok, 
         (two(engine="19.03.1"), "engine", "install Docker Engine 20.10.10"),
         (two(swarm=SwarmFacts("inactive")), "swarm", "docker swarm join"),
         (two(swarm=SwarmFacts("active", "stranger")), "swarm", "`docker swarm leave` there"),
+        (two(swarm=SwarmFacts("active", "n-two", address="192.168.1.2")), "Swarm's address", "it uses 192.168.1.2"),
+        (two(security_options=("name=seccomp", "name=userns")), "user namespaces", "leave out userns-remap"),
+        (two(security_options=("name=seccomp", "name=rootless")), "rootless", "run Docker as root there"),
         (two(architecture="aarch64"), "architecture", "images are made once, here for x86_64"),
         (two(memory_bytes=500 * 1024**2), "memory", "raise its share"),
         (two(network=NetworkFacts({"10.77.0.2": 1500})), "mtu", "mtu 1550"),
@@ -134,6 +137,14 @@ def test_the_manager_must_be_where_the_command_runs():
     (fault,) = faults(workers | {"two": manager})
     assert (fault.host, fault.finding.check) == ("two", "central")
     assert "unix:///var/run/docker.sock" in fault.finding.remedy
+
+
+def test_of_two_managers_the_one_where_the_command_runs_is_central():
+    first, second, _ = INVENTORY.hosts
+    ssh_first = HostInventory(hosts=(second, first))
+    managing = replace(fit("two", "10.77.0.2"), swarm=SwarmFacts("active", "n-two", True, 2, MEMBERS))
+    assert central_host(ssh_first, lab(two=managing)) is first
+    assert central_host(HostInventory(hosts=(second,)), lab(two=managing)) is second
 
 
 def test_without_a_manager_every_host_says_so():

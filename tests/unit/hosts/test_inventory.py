@@ -19,7 +19,7 @@ def test_hosts_are_read_in_their_order():
     inventory = parse_document(LAB, HostInventory, source="lab")
     one, two = inventory.hosts
     assert inventory.names == ["one", "two"]
-    assert (one.is_local, one.socket_path, one.ssh_target, one.share) == (True, "/var/run/docker.sock", ("", 0), 1.0)
+    assert (one.is_local, one.socket_path, one.ssh_target, one.share) == (True, "/var/run/docker.sock", ("", None), 1.0)
     assert (two.is_local, two.socket_path, two.ssh_target) == (False, "", ("alice@two.lab", 2222))
     assert inventory.host("TWO") is two
     with pytest.raises(UnknownName, match="There is no host 'tow'"):
