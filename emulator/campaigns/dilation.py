@@ -11,13 +11,8 @@ from pathlib import Path
 
 from emulator.model.clock import Dilation
 from emulator.planning.plan import floor_dilation, host_duration_s
-from emulator.planning.planned_runs import (
-    PlannedCampaign,
-    available_resources,
-    check_possible,
-    planned_campaign,
-    planned_fixed,
-)
+from emulator.planning.planned_hosts import resources_of
+from emulator.planning.planned_runs import PlannedCampaign, check_possible, planned_campaign, planned_fixed
 from emulator.planning.trying import Pace, Subject, Trial, choose_dilations
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
@@ -51,7 +46,7 @@ def chosen_dilation(
     """Return the dilation of `campaign`; if it is to be `tried`, make pilots with records in `folder`.
 
     Raises:
-        Hopeless: if this host cannot hold the campaign, unless it is to run `even_if_hopeless`.
+        Hopeless: if the testbed's hosts cannot hold the campaign, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
         RunFailed: if the testbed was lost.
     """
@@ -60,7 +55,7 @@ def chosen_dilation(
         return CampaignDilation(campaign.dilation, "as stated")
     planned = planned_campaign(campaign, arrivals, seed, testbed.topology)
     if not even_if_hopeless:
-        check_possible(planned.run, available_resources(), Dilation(campaign.dilation))
+        check_possible(planned.run, resources_of(testbed), Dilation(campaign.dilation))
     choice = CampaignDilation(campaign.dilation, "as stated")
     if tried:
         choice = _tried(testbed, campaign, planned, folder, report_progress)
@@ -73,7 +68,7 @@ def chosen_dilation(
 def _tried(
     testbed: Testbed, campaign: Campaign, planned: PlannedCampaign, folder: Path, report_progress: ReportProgress
 ) -> CampaignDilation:
-    resources = available_resources(guest_router=testbed.wide_area.is_guest())
+    resources = resources_of(testbed)
     alone = planned_fixed(planned.hardest, testbed.topology)
     trials = [Trial(f"{planned.hardest.name} alone", (planned.hardest,), (alone.iteration_s,))]
     if len(planned.together) > 1:

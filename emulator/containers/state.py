@@ -53,13 +53,15 @@ class ClusterRecord(DocumentModel):
 
 
 class HostRecord(DocumentModel):
-    """A host of a testbed that spreads over several: how it is reached, and the memory that the testbed may use.
+    """A host of a testbed that spreads over several: how it is reached, and what of it the testbed may use.
 
-    `underlay` is what lies between it and the central host; None for that host itself, and where nothing was measured.
+    `cores` are None where an older version recorded the host. `underlay` is what lies between it and the central host;
+    None for that host itself, and where nothing was measured.
     """
 
     host: Host
     memory_bytes: int
+    cores: float | None = None
     clusters: tuple[str, ...] = ()
     underlay: Underlay | None = None
 
@@ -87,6 +89,20 @@ class HostsRecord(DocumentModel):
     def underlay_of(self, cluster: str) -> Underlay | None:
         """Return what lies between the host of a cluster and the central one; None for a cluster on that host."""
         return next(record.underlay for record in self.hosts if cluster in record.clusters)
+
+    @property
+    def underlays(self) -> dict[str, Underlay]:
+        """What lay between each other host and the central one when the links were programmed, where it is known."""
+        return {each.host.name: each.underlay for each in self.hosts if each.underlay is not None}
+
+    def host_clocks_ahead_s(self, found: Mapping[str, Underlay]) -> dict[str, float]:
+        """Return by how many host seconds the clocks of clusters are ahead of the central one, on the hosts `found`."""
+        return {
+            cluster: found[each.host.name].host_clock_ahead_s
+            for each in self.hosts
+            if each.host.name in found
+            for cluster in each.clusters
+        }
 
     def with_underlays(self, found: Mapping[str, Underlay]) -> Self:
         """Return the same hosts with what was measured between each of those named and the central one."""

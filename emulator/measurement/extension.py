@@ -28,7 +28,8 @@ from emulator.model.cell_rows import (
 )
 from emulator.model.records import RunProgress
 from emulator.planning.choices import DilationChoice, asked_choices, tried_choices
-from emulator.planning.planned_runs import available_resources, check_possible, planned_cells
+from emulator.planning.planned_hosts import resources_of
+from emulator.planning.planned_runs import check_possible, planned_cells
 from emulator.runs.cell_sessions import SessionRuns
 from emulator.runs.control_runs import CHECK, control_runs_of
 from emulator.runs.extension_factors import MeasuredCell, measured_cells
@@ -81,14 +82,14 @@ def measure(
 
     Raises:
         InvalidInput: if the matrix cannot be meant or cannot run on this testbed, or `path` is taken.
-        Hopeless: if this host cannot hold it, unless it is to run `even_if_hopeless`.
+        Hopeless: if the testbed's hosts cannot hold it, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
         RunFailed: if the testbed was lost, or no job finished at all.
     """
     check_free(path)
     layout = lay_out(matrix, testbed.topology)
     if not even_if_hopeless:
-        check_possible(planned_cells(layout.cells, testbed.topology, matrix.repeat), available_resources())
+        check_possible(planned_cells(layout.cells, testbed.topology, matrix.repeat), resources_of(testbed))
     return _Attempt(testbed, matrix, layout, path, report_progress, every_run_counts=every_run_counts).run()
 
 
@@ -143,7 +144,7 @@ class _Attempt:
         missing = [cells for cells in self.layout.problems if cells[0].problem not in known]
         if not missing:
             return known
-        resources = available_resources(guest_router=self.testbed.wide_area.is_guest())
+        resources = resources_of(self.testbed)
         folder = self.path / PILOTS_FOLDER
         return known | tried_choices(self.testbed, self.matrix, missing, folder, resources, self.report_progress)
 

@@ -1,27 +1,50 @@
-"""The hosts over which a testbed is to spread, as a plan needs them.
+"""The hosts over which a testbed spreads, or is to spread, as a plan needs them.
 
 These are their cores and memory, which host carries what, and what the network between them allows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from emulator.containers.hosts.engines import open_engines
-from emulator.containers.hosts.preparing import capacities_of, examine_hosts
+from emulator.containers.state import HostRecord, HostsRecord
 from emulator.containers.wan.program import least_dilation
-from emulator.hosts.inventory import MAX_HOSTS, HostInventory
+from emulator.hosts.inventory import MAX_HOSTS, Host, HostInventory
 from emulator.hosts.layout import HostCapacity, Layout, demands_of, lay_out
 from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.planning.plan import PlannedHost, Resources
+from emulator.planning.planned_runs import available_resources
+from emulator.runs.holding import Testbed
 
 LIKE_THIS: Final = "host{}"
 """The names of hosts of which only the number is known."""
+
+
+def resources_of(testbed: Testbed) -> Resources:
+    """Return the free resources of this host or, for a testbed over several, those that its record says."""
+    resources = available_resources(guest_router=testbed.wide_area.is_guest())
+    emulated = testbed.topology.emulated
+    return resources if testbed.hosts is None or emulated is None else as_recorded(testbed.hosts, emulated, resources)
+
+
+def as_recorded(hosts: HostsRecord, topology: Topology, resources: Resources) -> Resources:
+    """Return `resources` on the hosts of a testbed, with what was measured between them.
+
+    Cores that are not known limit nothing.
+    """
+    capacities = [
+        HostCapacity(each.host.name, math.inf if each.cores is None else each.cores, each.memory_bytes)
+        for each in hosts.hosts
+    ]
+    layout = Layout(hosts.central, {cluster: each.host.name for each in hosts.hosts for cluster in each.clusters})
+    inventory = HostInventory(hosts=tuple(map(_as_measured, hosts.hosts)))
+    return replace(on_hosts(resources, capacities, layout), between_hosts=between_hosts(topology, inventory, layout))
 
 
 def spread(hosts: str, topology: Topology, resources: Resources) -> Resources:
@@ -31,6 +54,9 @@ def spread(hosts: str, topology: Topology, resources: Resources) -> Resources:
         InvalidInput: if it is neither, or a cluster fits on no host.
         EngineUnavailable: if a host of the inventory does not answer.
     """
+    from emulator.containers.hosts.engines import open_engines  # only where engines are asked: they load much
+    from emulator.containers.hosts.preparing import capacities_of, examine_hosts
+
     if hosts.isdecimal():
         return on_hosts(resources, *_alike(int(hosts), topology, resources))
     if not Path(hosts).exists():
@@ -67,6 +93,16 @@ def between_hosts(topology: Topology, inventory: HostInventory, layout: Layout) 
             most_mbit = max(sum(link.up_mbit for link in links), sum(link.down_mbit for link in links))
             found[f"network of {host.name}"] = most_mbit / host.rate_mbit
     return {name: least for name, least in found.items() if least > 0}
+
+
+def _as_measured(record: HostRecord) -> Host:
+    """Return a host with what was measured of the network to it, where it was, in place of what its user stated."""
+    host, underlay = record.host, record.underlay
+    if underlay is None:
+        return host
+    rates_mbit = [rate for rate in (underlay.host_rate_to_central_mbit, underlay.host_rate_from_central_mbit) if rate]
+    slower_mbit = min(rates_mbit, default=host.rate_mbit)
+    return host.model_copy(update={"delay_s": underlay.host_delay_s, "rate_mbit": slower_mbit})
 
 
 def _alike(number: int, topology: Topology, resources: Resources) -> tuple[list[HostCapacity], Layout]:

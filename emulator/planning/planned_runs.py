@@ -53,14 +53,15 @@ def available_resources(path: Path | None = None, *, guest_router: bool | None =
 
 
 def check_possible(run: PlannedRun, resources: Resources, dilation: Dilation = REAL_TIME) -> None:
-    """Check that this host can hold `run`: its memory at any dilation, its files at `dilation`.
+    """Check that this host, or several, can hold `run`: its memory at any dilation, its files at `dilation`.
 
     Raises:
-        Hopeless: if it cannot.
+        Hopeless: if they cannot.
     """
+    holding = "The hosts of this testbed" if resources.hosts else "This host"
     for constraint in plan(run, dilation, resources).impossible:
         raise Hopeless(
-            f"This host cannot hold the run: it needs {constraint.share:.3g} times the {constraint.name} that is "
+            f"{holding} cannot hold the run: it needs {constraint.share:.3g} times the {constraint.name} that is "
             "available (make the run smaller, or use --even-if-hopeless)."
         )
 

@@ -31,7 +31,7 @@ from emulator.containers.wan.wide_area import program_wide_area, programmed_wide
 from emulator.fidelity.underlay import underlay_faults
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
-from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedBusy, WideAreaUnfaithful
+from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedBusy, TestbedNotUp, WideAreaUnfaithful
 from emulator.model.evidence import HOST_DELAY_TOLERANCE_S, LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
@@ -90,10 +90,14 @@ class ContainerWideArea:
 
     def host_clocks_ahead_s(self) -> dict[str, float]:
         """Measure by how many host seconds the clock of clusters on other hosts is ahead of the central one's."""
+        return {} if self.hosts is None else self.hosts.host_clocks_ahead_s(self.underlays())
+
+    def timed(self, underlays: Mapping[str, Underlay] | None = None) -> WanHandle:
+        """Return the handle with the hosts' clocks as `underlays` say, or as measured now."""
         if self.hosts is None:
-            return {}
-        found, clusters = self.underlays(), {each.host.name: each.clusters for each in self.hosts.hosts}
-        return {name: found[host].host_clock_ahead_s for host in found for name in clusters[host]}
+            return self.handle
+        found = self.underlays() if underlays is None else underlays
+        return self.handle.with_clocks(self.topology.cluster_names, self.hosts.host_clocks_ahead_s(found))
 
     def rest(self) -> None:
         """Set every link as it is while no run holds the testbed."""
@@ -106,16 +110,22 @@ class ContainerWideArea:
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Read back the program of the links, then measure every link briefly.
 
-        Before a run, also find whether the router carries full links, unless it is a control run.
+        Before a run, also find whether the router carries full links, unless it is a control run. A part that cannot be
+        asked after a run is a fault of the check: the run is recorded all the same.
+
+        Raises:
+            TestbedNotUp: if a part cannot be asked before a run.
         """
         topology, shared = self.control.of(self.topology, dilation), self.control.shared
         # The rates of a control run may be more than the router forwards, and are no rates of the topology.
         carrying = moment == "before" and self.control is Control.AS_ASKED
         try:
             programmed = programmed_wide_area(self.handle, topology, shared=shared)
-            report = check_wide_area(self.handle, topology, dilation, carrying=carrying, shared=shared)
             underlays = self.underlays()
-        except (WideAreaUnfaithful, EngineUnavailable) as failure:
+            report = check_wide_area(self.timed(underlays), topology, dilation, carrying=carrying, shared=shared)
+        except (WideAreaUnfaithful, EngineUnavailable, TestbedNotUp) as failure:
+            if moment == "before" and isinstance(failure, TestbedNotUp):
+                raise
             # What was measured so far is kept; its verdict says that the state of the links is unknown.
             return LinkCheck(moment, (LinkFault(f"the check itself ({str(failure).rstrip('.')})", WHOLLY_WRONG),)), []
         rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
@@ -128,9 +138,8 @@ class ContainerWideArea:
     def _between_hosts(self, dilation: Dilation, now: Mapping[str, Underlay]) -> tuple[LinkFault, ...]:
         if self.hosts is None:
             return ()
-        programmed = {each.host.name: each.underlay for each in self.hosts.hosts if each.underlay is not None}
         clusters = {each.host.name: each.clusters for each in self.hosts.hosts}
-        return underlay_faults(self.topology, dilation, clusters, programmed, now)
+        return underlay_faults(self.topology, dilation, clusters, self.hosts.underlays, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
         local_users = ContainerLocalUsers(docker_client, state)
         yield Testbed(
             name, client, state.topology, wide_area, stopped_containers, observed, images, local_users, holder_file,
-            partial(local_bursts_told, docker_client, state),
+            partial(local_bursts_told, docker_client, state), hosts,
         )  # fmt: skip
 
 
@@ -221,16 +230,15 @@ def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaRepo
     """
     request = validate({"name": "verify", "dilation": factor}, RunRequest, source="verify")
     with testbed_named(name) as testbed:
-        emulated = testbed.topology.emulated
-        if emulated is None:
+        wide_area = testbed.wide_area
+        if not isinstance(wide_area, ContainerWideArea):
             raise InvalidInput(
                 f"All clusters of the testbed {name!r} are real: no link is emulated, none can be verified."
             )
         for cluster in testbed.topology.real_clusters:
             observe(ProgressStep("unshaped", f"the links of {cluster.name} are real: nothing is measured of them"))
         with held(testbed, request):
-            handle = wan_handle(engine_named(name), testbed_state(name))
-            return verify_wide_area(handle, emulated, Dilation(factor), observe)
+            return verify_wide_area(wide_area.timed(), wide_area.topology, Dilation(factor), observe)
 
 
 def check_if_free(name: str) -> WideAreaReport | None:
@@ -243,16 +251,16 @@ def check_if_free(name: str) -> WideAreaReport | None:
     """
     request = validate({"name": "up", "dilation": 1}, RunRequest, source="up")
     with testbed_named(name) as testbed:
-        emulated = testbed.topology.emulated
-        if emulated is None:
+        wide_area = testbed.wide_area
+        if not isinstance(wide_area, ContainerWideArea):
             return None
         with contextlib.ExitStack() as stack:
             try:
                 stack.enter_context(held(testbed, request))
             except TestbedBusy:
                 return None
-            handle = wan_handle(engine_named(name), testbed_state(name))
-            return check_patiently(handle, emulated, resting_dilation(handle, emulated))
+            emulated = wide_area.topology
+            return check_patiently(wide_area.timed(), emulated, resting_dilation(wide_area.handle, emulated))
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:

@@ -30,6 +30,7 @@ from emulator.runs.telemetry import TelemetryFactory, unobserved
 
 if TYPE_CHECKING:
     from emulator.containers.programs import OnLine
+    from emulator.containers.state import HostsRecord
     from emulator.containers.wan.traffic import TrafficLoad
 
 
@@ -68,6 +69,7 @@ class Testbed:
 
     `local_users` submit jobs of their own to the clusters; `local_bursts` tells of those who work at nodes.
     `holder_file` is locked by the process that holds the testbed, and says the number of its run; None: nobody asks.
+    `hosts` are those that it spreads over; None: all is on this host.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Testbed:
     local_users: LocalUsers | None = None
     holder_file: Path | None = None
     local_bursts: Callable[[Sequence[str], OnLine], AbstractContextManager[None]] | None = None
+    hosts: HostsRecord | None = None
 
     def is_orphaned(self, run: RunView) -> bool:
         """Return whether `run` is known to hold the testbed for a process that is gone."""

@@ -113,7 +113,10 @@ def _record(inventory: HostInventory, known: dict[str, Known], layout: Layout) -
         central=layout.central,
         hosts=tuple(
             HostRecord(
-                host=host, memory_bytes=int(host.share * facts.memory_bytes), clusters=tuple(layout.on(host.name))
+                host=host,
+                memory_bytes=int(host.share * facts.memory_bytes),
+                cores=host.share * facts.cores,
+                clusters=tuple(layout.on(host.name)),
             )
             for host in inventory.hosts
             if isinstance(facts := known[host.name], HostFacts)

@@ -23,7 +23,8 @@ class WanHandle:
     """The handle of a running testbed's wide area.
 
     `cluster_containers` are in the topology's order. Over several hosts `host_underlay_s` says, in that order, what the
-    network between a cluster's host and the router's delays one way, in host seconds; it is empty on one host.
+    network between a cluster's host and the router's delays one way, and `host_clocks_ahead_s` by how much the clock of
+    a cluster's host is ahead of the central one, both in host seconds; they are empty on one host.
     """
 
     client: docker.DockerClient
@@ -32,6 +33,7 @@ class WanHandle:
     router_container: str
     addresses: AddressPlan
     host_underlay_s: tuple[float, ...] = ()
+    host_clocks_ahead_s: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -39,6 +41,14 @@ class WanHandle:
     ) -> WanHandle:
         """Return the handle of the testbed that `names` belongs to, with its `clusters` in the topology's order."""
         return cls(client, names.testbed, tuple(map(names.cluster, clusters)), names.router, addresses)
+
+    def with_clocks(self, clusters: Sequence[str], host_clocks_ahead_s: Mapping[str, float]) -> WanHandle:
+        """Return this handle with the clocks of its `clusters`, in the topology's order; those not stated are right."""
+        return replace(self, host_clocks_ahead_s=tuple(host_clocks_ahead_s.get(name, 0.0) for name in clusters))
+
+    def host_clock_ahead_s(self, index: int) -> float:
+        """Return by how many host seconds the clock of a cluster, by its index, is ahead of the central host's."""
+        return self.host_clocks_ahead_s[index] if self.host_clocks_ahead_s else 0.0
 
     def container(self, name: str) -> Container:
         """Return the container called `name`.
@@ -99,10 +109,16 @@ class WanHandle:
 
 
 def wan_handle(client: docker.DockerClient, testbed: TestbedState) -> WanHandle:
-    """Return the handle of a testbed's wide area, which joins its emulated clusters."""
-    clusters = [cluster.name for cluster in testbed.record.clusters]
+    """Return the handle of a testbed's wide area, which joins its emulated clusters.
+
+    Over several hosts, their network and clocks are as measured when the links were programmed.
+    """
+    clusters, hosts = [cluster.name for cluster in testbed.record.clusters], testbed.record.hosts
     handle = WanHandle.of(client, testbed.names, clusters, testbed.addresses)
-    return replace(handle, host_underlay_s=host_underlay_s(testbed.record))
+    if hosts is None:
+        return handle
+    handle = replace(handle, host_underlay_s=host_underlay_s(testbed.record))
+    return handle.with_clocks(clusters, hosts.host_clocks_ahead_s(hosts.underlays))
 
 
 def host_underlay_s(record: TestbedRecord) -> tuple[float, ...]:

@@ -104,8 +104,8 @@ def delay_measurement(
 ) -> LinkMeasurement:
     """Return the delay of a path from two medians on the host: with the delay set, and without.
 
-    Of the latter, `host_between_s` is the way between two hosts, which is a part of the delay. A difference between the
-    hosts' clocks is in both medians.
+    Of the latter, `host_between_s` is the way between two hosts, which is a part of the delay. What is not known of the
+    difference between the hosts' clocks is in both medians.
     """
     measured_s = math.nan
     if host_delay_s is not None and host_own_s is not None:

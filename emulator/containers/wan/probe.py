@@ -1,9 +1,10 @@
 """A probe inside a cluster: it sends and receives time-stamped UDP streams by a schedule. Standard library only.
 
 Its one argument is a JSON document ``{"address", "start_s", "until_s", "streams": [...]}``; the same schedule, in other
-roles, runs in every cluster, and since all containers read one clock no message is needed to agree on a start. A stream
-is ``{"id", "role": "send" | "receive", "peer", "begin_s", "end_s", "payload_bytes", "rate_per_s", "settle_s"}``; times
-count from `start_s`, all in host seconds. It prints one JSON document: per stream what was sent, or what arrived.
+roles, runs in every cluster. `start_s` is the same moment by the clock of each cluster's host, so that no message is
+needed to agree on a start. A stream is ``{"id", "role": "send" | "receive", "peer", "begin_s", "end_s",
+"payload_bytes", "rate_per_s", "settle_s"}``; times count from `start_s`, all in host seconds. It prints one JSON
+document: per stream what was sent, or what arrived.
 
 One loop serves every stream, so that a cluster's probe is one process and the host has few things to schedule. Delays
 are taken from the kernel's receive stamps, so that a late process does not lengthen them; rates from what passed

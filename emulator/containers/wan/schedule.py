@@ -79,7 +79,7 @@ def carry_out(handle: WanHandle, streams: Sequence[Stream], host_drain_s: float)
     for _ in range(START_ATTEMPTS):
         outcomes = _attempt(handle, streams, host_drain_s, host_start_s)
         if not any(outcome["late"] for outcome in outcomes):
-            return [_arrival(identity, stream, outcomes) for identity, stream in enumerate(streams)]
+            return [_arrival(handle, identity, stream, outcomes) for identity, stream in enumerate(streams)]
         host_start_s *= 2
     raise WideAreaUnfaithful(
         f"The wide area cannot be measured: this host takes more than {host_start_s / 2:.0f} s to start a probe "
@@ -90,11 +90,20 @@ def carry_out(handle: WanHandle, streams: Sequence[Stream], host_drain_s: float)
 def probe_plans(
     handle: WanHandle, streams: Sequence[Stream], host_start_s: float, host_drain_s: float
 ) -> list[dict[str, Any]]:
-    """Return each cluster's schedule, in the topology's order; `host_start_s` is a timestamp of the wall clock."""
+    """Return each cluster's schedule, in the topology's order.
+
+    `host_start_s` is a timestamp of this host's clock; a schedule states it by the clock of its cluster.
+    """
     until_s = max(stream.host_end_s for stream in streams) + host_drain_s
     sites = [handle.addresses.site_address(index) for index in range(len(handle.cluster_containers))]
     plans: list[dict[str, Any]] = [
-        {"address": address, "start_s": host_start_s, "until_s": until_s, "streams": []} for address in sites
+        {
+            "address": address,
+            "start_s": host_start_s + handle.host_clock_ahead_s(index),
+            "until_s": until_s,
+            "streams": [],
+        }
+        for index, address in enumerate(sites)
     ]
     for identity, stream in enumerate(streams):
         description = {
@@ -128,16 +137,22 @@ def _attempt(
         return list(pool.map(run, handle.cluster_containers, plans))
 
 
-def _arrival(identity: int, stream: Stream, outcomes: Sequence[dict[str, Any]]) -> Arrival:
+def _arrival(handle: WanHandle, identity: int, stream: Stream, outcomes: Sequence[dict[str, Any]]) -> Arrival:
+    ahead_s = handle.host_clock_ahead_s(stream.target_index) - handle.host_clock_ahead_s(stream.source_index)
     sent = outcomes[stream.source_index]["sent"][str(identity)]
     received = outcomes[stream.target_index]["received"][str(identity)]
     return Arrival(
         sent=sent["sent"] - sent["refused"],
         received=received["received"],
-        host_delay_s=received["delay_s"],
-        host_settled_delay_s=received["window_delay_s"],
+        host_delay_s=_by_one_clock_s(received["delay_s"], ahead_s),
+        host_settled_delay_s=_by_one_clock_s(received["window_delay_s"], ahead_s),
         host_rate_mbit=received["rate_mbit"],
         frame_bytes=stream.frame_bytes,
         settled_bytes=received["window_bytes"],
         host_settled_ns=tuple(received["window_ns"]),
     )
+
+
+def _by_one_clock_s(host_delay_s: float | None, ahead_s: float) -> float | None:
+    """Return a delay, if there is one, without what the receiver's clock is ahead of the sender's."""
+    return None if host_delay_s is None else host_delay_s - ahead_s

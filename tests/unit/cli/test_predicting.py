@@ -337,7 +337,7 @@ def test_synchronized_jobs_are_neither_predicted_nor_fitted_to(tmp_path):
     predicted_jobs = [[kind.jobs for kind in beside_model(run)] for run in (plain, synchronized)]
     fitted_jobs = [[row.runs for row in run_table(run).rows] for run in (plain, synchronized)]
     for before, after in (predicted_jobs, fitted_jobs):
-        assert after == [before[0] - 1, *before[1:]]
+        assert sorted(after) == sorted([before[0] - 1, *before[1:]])
 
 
 def test_arguments_that_change_an_iteration_and_have_no_column_are_refused_by_name(tmp_path):

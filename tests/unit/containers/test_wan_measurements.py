@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from unittest.mock import Mock
@@ -12,6 +13,7 @@ import pytest
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.progress import ignore
+from emulator.containers.state import HostRecord, HostsRecord
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.measurements import (
@@ -32,16 +34,18 @@ from emulator.containers.wan.rounds import (
     two_into_one,
 )
 from emulator.containers.wan.router import Backend
-from emulator.containers.wan.schedule import Arrival, Stream, host_rate_together_mbit
+from emulator.containers.wan.schedule import Arrival, Stream, carry_out, host_rate_together_mbit, probe_plans
 from emulator.containers.wan.verification import CARRYING_ATTEMPTS, Verification
 from emulator.containers.wan.verify import check_wide_area
 from emulator.containers.wan.wide_area import Programmed
+from emulator.hosts.inventory import Host
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document, validate
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import InvalidInput, TestbedNotUp
 from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
+from emulator.model.underlay import Underlay
 from emulator.runs import container_testbed
 from emulator.runs.container_testbed import ContainerWideArea
 
@@ -194,6 +198,42 @@ def test_two_sources_are_more_than_their_shared_link_carries_and_the_lesser_fill
         assert lesser.frames_per_host_s * lesser.frame_bytes * 8 == pytest.approx(10e6)
 
 
+HOST_AHEAD_S = 0.5
+BOTH_WAYS = [Stream(0, 1, 0.0, 1.0, 100, 10.0), Stream(1, 0, 0.0, 1.0, 100, 10.0)]
+
+
+class TwoClocks(WanHandle):
+    """A handle of two clusters with 1 ms between them; the clock of the second one's host is `HOST_AHEAD_S` ahead."""
+
+    def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+        delay_s = 0.001 + (HOST_AHEAD_S if container == self.cluster_containers[1] else -HOST_AHEAD_S)
+        arrived = {"received": 1, "delay_s": delay_s, "window_delay_s": delay_s, "rate_mbit": 0.0}
+        arrived |= {"window_bytes": 0, "window_ns": []}
+        outcome: dict[str, object] = {"late": False, "sent": {}, "received": {}}
+        for stream in json.loads(command[-1])["streams"]:
+            role, found = ("sent", {"sent": 1, "refused": 0}) if stream["role"] == "send" else ("received", arrived)
+            outcome[role] = {stream["id"]: found}
+        return json.dumps(outcome)
+
+
+def two_clocks(**host_clocks_ahead_s: float) -> WanHandle:
+    handle = TwoClocks(Mock(), "scripted", ("one", "two"), "router", AddressPlan(150))
+    return handle.with_clocks(("one", "two"), host_clocks_ahead_s)
+
+
+def test_probes_start_at_one_moment_which_each_has_by_the_clock_of_its_host() -> None:
+    def starts_s(handle: WanHandle) -> list[float]:
+        return [plan["start_s"] for plan in probe_plans(handle, BOTH_WAYS, 1000.0, 0.1)]
+
+    assert starts_s(two_clocks(two=HOST_AHEAD_S)) == [1000.0, 1000.0 + HOST_AHEAD_S]
+    assert starts_s(two_clocks()) == starts_s(scripted(topology_of(10, 10), 1).handle) == [1000.0, 1000.0]
+
+
+def test_delays_leave_out_what_the_receiver_s_clock_is_ahead_of_the_sender_s() -> None:
+    for arrival in carry_out(two_clocks(two=HOST_AHEAD_S), BOTH_WAYS, 0.1):
+        assert arrival.host_delay_s == arrival.host_settled_delay_s == pytest.approx(0.001)
+
+
 @dataclass
 class Scripted(Verification):
     """A verification of links as asked, whose router forwards no more than `host_most_mbit` in all.
@@ -292,6 +332,46 @@ def test_no_control_without_delays_is_made_over_hosts_that_are_farther_apart(con
         return
     with pytest.raises(InvalidInput, match=f"take 1 ms, so that no links can be {control.value}"):
         apart.under(control)
+
+
+def test_over_several_hosts_a_check_measures_by_the_clocks_as_they_are_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[tuple[float, ...]] = []
+
+    def check(handle: WanHandle, topology: Topology, dilation: Dilation, **_: bool) -> WideAreaReport:
+        used.append(handle.host_clocks_ahead_s)
+        return WideAreaReport(dilation, dilation, Backend.GUEST, (), (), 0, 1.0)
+
+    monkeypatch.setattr(container_testbed, "check_wide_area", check)
+    monkeypatch.setattr(container_testbed, "programmed_wide_area", lambda *_, shared: Programmed(Dilation(8), ()))
+    here, *elsewhere = MINI.cluster_names
+    left = Host(name="left", engine="unix:///run/left.sock", address="10.77.0.1")
+    right = Host(name="right", engine="ssh://bob@right", address="10.77.0.2")
+    hosts = HostsRecord(
+        central="left",
+        hosts=(
+            HostRecord(host=left, memory_bytes=10**9, clusters=(here,)),
+            HostRecord(host=right, memory_bytes=10**9, clusters=tuple(elsewhere)),
+        ),
+    )
+    now = Underlay(host_delay_s=0.0, host_jitter_s=0.0, host_clock_ahead_s=HOST_AHEAD_S, host_clock_bound_s=0.0)
+    ContainerWideArea(scripted(MINI, 8).handle, MINI, hosts, lambda: {"right": now}).check(Dilation(8), "after")
+    assert used == [(0.0, *[HOST_AHEAD_S] * len(elsewhere))]
+
+
+def test_a_part_that_cannot_be_asked_ends_a_run_before_its_jobs_and_is_a_fault_of_the_check_after_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lost(*_: object, shared: bool) -> Programmed:
+        raise TestbedNotUp("The container double-delft does not run.")
+
+    monkeypatch.setattr(container_testbed, "programmed_wide_area", lost)
+    wide_area = ContainerWideArea(scripted(MINI, 8).handle, MINI)
+    with pytest.raises(TestbedNotUp):
+        wide_area.check(Dilation(8), "before")
+    found, rows = wide_area.check(Dilation(8), "after")
+    assert ([fault.what for fault in found.faults], rows) == (
+        ["the check itself (The container double-delft does not run)"], [],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("rates_mbit", [(100,), (100, 100)])

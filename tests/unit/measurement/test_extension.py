@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from emulator.cli.main import app
+from emulator.containers.state import HostRecord, HostsRecord
+from emulator.hosts.inventory import Host
 from emulator.measurement.extension import measure, resume
 from emulator.model.clock import REAL_TIME, Dilation
-from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy, WideAreaUnfaithful
+from emulator.model.errors import Hopeless, InvalidInput, RunFailed, TestbedBusy, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.job import JobState
 from emulator.model.process_lock import ProcessLock
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind
+from emulator.planning import planned_hosts
+from emulator.planning.plan import Resources
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import WRITING, read_manifest, read_run, replace_manifest
@@ -342,6 +347,18 @@ def test_the_verdict_on_a_resumed_whole_holds_the_link_checks_of_earlier_attempt
     measured = resume(testbed, tmp_path / "run", silent)
     assert measured.verdict.judgement == "void"
     assert "rate from delft to leiden" in measured.verdict.reasons[0]
+
+
+def test_a_measurement_must_fit_the_hosts_that_carry_its_testbed(testbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(planned_hosts, "available_resources", lambda guest_router: Resources(1, 1, 10**12))
+    left = Host(name="left", engine="unix:///run/left.sock", address="10.77.0.1")
+    right = Host(name="right", engine="ssh://bob@right", address="10.77.0.2")
+    large = HostRecord(host=right, memory_bytes=10**11, clusters=tuple(testbed.topology.cluster_names))
+    hosts = HostsRecord(central="left", hosts=(HostRecord(host=left, memory_bytes=1), large))
+    matrix = MATRIX.model_copy(update={"clusters": (1,), "repeat": 1})
+    with pytest.raises(Hopeless, match=r"This host cannot hold the run: .* the memory that is available"):
+        measure(testbed, matrix, tmp_path / "here", silent)
+    assert len(measure(replace(testbed, hosts=hosts), matrix, tmp_path / "spread", silent).cells) == 1
 
 
 def test_only_an_unfinished_measurement_on_the_same_topology_is_resumed(testbed, broker, tmp_path):
