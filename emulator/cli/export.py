@@ -119,15 +119,16 @@ class _Job:
     iterations: int
 
     def on_topology(self, topology: Topology) -> SkeletonJob:
-        """Return the job on the named clusters of `topology`, or on its first ones.
+        """Return the job on the named clusters of `topology`, or on its first emulated ones.
 
         Raises:
             ImpossibleRequest: if there are too few clusters, or the processors cannot be divided equally.
             InvalidInput: if more clusters are named than the job is spread over.
         """
-        names = topology.cluster_names
-        if self.on is not None:
-            names = [named_among("cluster", name.strip(), names) for name in self.on.split(",")]
+        if self.on is None:
+            names = [cluster.name for cluster in topology.clusters if not cluster.is_real]
+        else:
+            names = [named_among("cluster", name.strip(), topology.cluster_names) for name in self.on.split(",")]
         if not 1 <= self.clusters <= len(names):
             raise ImpossibleRequest(f"The job needs 1 to {number_of(len(names), 'cluster')}, not {self.clusters}.")
         if self.on is not None and len(names) > self.clusters:

@@ -6,6 +6,7 @@ import os
 import sys
 import webbrowser
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -59,24 +60,33 @@ def show_page(
 def _show_live(name: str, open_browser: bool) -> None:
     with broker_of(name) as client:
         link = f"{client.api_url}/#{client.page_code()}"
-    _offer(link, open_browser)
+    _print_link(link)
+    if open_browser:
+        _open(link)
 
 
 def _show_record(run: Path, port: int, open_browser: bool) -> None:
     from emulator.page.serving import RecordServer
 
     with RecordServer(run, port) as server:
-        _offer(server.link, open_browser)
+        link = server.link
+        _print_link(link)
+        if open_browser:
+            # Some browsers return only when they are closed, and need the page before.
+            Thread(target=_open, args=(link,), daemon=True).start()
         ends = f"{run} is shown until you interrupt this command (Ctrl-C); `testbed page {run}` makes a new link."
         say(ends, flush=True)
         server.serve_forever(poll_interval=0.2)
 
 
-def _offer(link: str, open_browser: bool) -> None:
-    """Print the link, and open it in a browser that has a window."""
+def _print_link(link: str) -> None:
     print(f"{link}  (works once, within 5 minutes)", flush=True)
-    if open_browser and _has_windows() and not webbrowser.open(link):
-        print("No browser could be opened: follow the link yourself.")
+
+
+def _open(link: str) -> None:
+    """Open the link in a browser that has a window, if one could be shown."""
+    if _has_windows() and not webbrowser.open(link):
+        print("No browser could be opened: follow the link yourself.", flush=True)
 
 
 def _has_windows() -> bool:

@@ -71,7 +71,7 @@ def report(
     paths, page = _sources_and_page(directories, html=html)
     run_paths = [run for path in paths if not is_study_folder(path) for run in runs_in(path)]
     found = [reported_run(path, name) for path, name in zip(run_paths, labels_of(run_paths), strict=True)]
-    studies = [study for path in paths if is_study_folder(path) for study in read_studies(path)]
+    studies = read_studies(*(path for path in paths if is_study_folder(path)))
     if figures is not None:
         written = write_figures(all_figures(found, studies), figures)
         print(f"Figures: {figures} ({number_of(len(written), 'file')})", file=sys.stderr)

@@ -94,8 +94,21 @@ def all_figures(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder] = ()
     for run in runs:
         prefix = f"{_file_name(run.label)}-" if len(runs) > 1 else ""
         found += [(f"{prefix}{figure.name}", figure) for figure in figures_of_run(run)]
-    return found + [(f"{_file_name(study.label)}-{figure.name}", figure) for study in studies
-                    for figure in study_figures(study)]  # fmt: skip
+    for study in studies:
+        found += [(f"{_file_name(study.label)}-{figure.name}", figure) for figure in study_figures(study)]
+    return _told_apart(found)
+
+
+def _told_apart(found: Sequence[tuple[str, ReportFigure]]) -> list[tuple[str, ReportFigure]]:
+    """Return `found` with a number after each name that was there before."""
+    named: dict[str, ReportFigure] = {}
+    for name, figure in found:
+        free, number = name, 1
+        while free in named:
+            number += 1
+            free = f"{name}-{number}"
+        named[free] = figure
+    return list(named.items())
 
 
 def _file_name(label: str) -> str:

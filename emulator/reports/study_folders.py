@@ -11,6 +11,7 @@ from typing import Final
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.figures.figure import DataRow
+from emulator.reports.figures.reported_run import labels_of
 
 _CLAIMS: Final = "-claims.csv"
 _TEXT_COLUMNS: Final = ("workload", "queue", "at")
@@ -30,18 +31,23 @@ def is_study_folder(path: Path) -> bool:
     return path.is_dir() and not (path / MANIFEST_FILE).exists() and any(path.glob(f"*{_CLAIMS}"))
 
 
-def read_studies(path: Path) -> list[StudyFolder]:
-    """Read the results of every study in the folder `path`.
+def read_studies(*folders: Path) -> list[StudyFolder]:
+    """Read the results of every study in `folders`; where names repeat, labels have the folders above as well.
 
     Raises:
         InvalidInput: if the table of a study is missing, or holds no numbers.
     """
-    return [_read(file) for file in sorted(path.glob(f"*{_CLAIMS}"))]
+    claims = [file for folder in folders for file in sorted(folder.glob(f"*{_CLAIMS}"))]
+    labels = labels_of([file.with_name(_name(file)) for file in claims])
+    return [_read(file, label) for file, label in zip(claims, labels, strict=True)]
 
 
-def _read(claims: Path) -> StudyFolder:
-    name = claims.name.removesuffix(_CLAIMS)
-    found = claims.with_name(f"{name}.csv")
+def _name(claims: Path) -> str:
+    return claims.name.removesuffix(_CLAIMS)
+
+
+def _read(claims: Path, label: str) -> StudyFolder:
+    found = claims.with_name(f"{_name(claims)}.csv")
     try:
         rows = [_numbers(row) for row in _rows(found)]
     except (OSError, ValueError, TypeError, csv.Error) as error:
@@ -50,7 +56,7 @@ def _read(claims: Path) -> StudyFolder:
         if rows and column not in rows[0]:
             raise InvalidInput(f"{found}: is no table of a study (it has no column {column!r}).")
     try:
-        return StudyFolder(name, rows, _rows(claims))
+        return StudyFolder(label, rows, _rows(claims))
     except (OSError, ValueError, csv.Error) as error:
         raise InvalidInput(f"{claims}: is no table of claims ({error}).") from error
 

@@ -15,6 +15,7 @@ from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.interconnects import Interconnects
 from emulator.model.job import JobState
 from emulator.model.records import ComponentRow, JobRow, RunKind
+from emulator.reports.executions import end_s
 from emulator.reports.held_processors import held_processors
 from emulator.runs.equal_jobs import but_for_its_length, is_as_coallocated
 from emulator.runs.run_directory import RunRecords
@@ -85,15 +86,17 @@ def gross_utilization(
     if until_s is None or until_s <= from_s:
         return None
     held = held_processors(jobs, components)
-    used_s = [held[job.job] * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)]
+    used_s = [
+        held[job.job] * (min(ended_s, until_s) - max(begun_s, from_s)) for job, begun_s, ended_s in _executions(jobs)
+    ]
     return sum(max(0.0, of_job) for of_job in used_s) / (processors * (until_s - from_s)) if used_s else None
 
 
 def _executions(jobs: Iterable[JobRow]) -> Iterator[tuple[JobRow, float, float]]:
     for job in jobs:
-        end_s = job.released_s if job.finished_s is None else job.finished_s
-        if job.started_s is not None and end_s is not None:
-            yield job, job.started_s, end_s
+        until_s = end_s(job)
+        if job.started_s is not None and until_s is not None:
+            yield job, job.started_s, until_s
 
 
 def factors_by_clusters(jobs: Sequence[JobRow], interconnects: Interconnects) -> list[FactorEstimate]:

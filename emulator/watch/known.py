@@ -49,7 +49,7 @@ class KnownRun:
         self.queue_length = 0
         self.lost: frozenset[str] = frozenset()
         self.background: dict[str, tuple[int, int]] = {}
-        self.splits_background = self.has_background = False
+        self.splits_background = False
         self.expected_jobs: int | None = None
         self.verdicts: dict[int, str] = {}
         self.against: dict[Topic, Against] = {topic: Against() for topic in Topic}
@@ -102,7 +102,6 @@ class KnownRun:
             },
         )
         self.background = {name: (0, min(others, before.get(name, 0))) for name, others in self._others.items()}
-        self.has_background = self.has_background or any(map(any, self.background.values()))
         self.version += 1
 
     def note_fact(self, fact: RunNote) -> None:
@@ -116,6 +115,10 @@ class KnownRun:
         if fact.background is not None:
             self._note_background(fact.background)
         self.version += 1
+
+    def is_known(self, job: int) -> bool:
+        """Return whether more is known of the job with that number than its entry in the queue."""
+        return job in self.unfinished or job in self._numbers_ended
 
     def held(self) -> Counter[str]:
         """Return the processors that the run's jobs hold, by cluster."""
@@ -155,7 +158,7 @@ class KnownRun:
 
     def _note_background(self, note: BackgroundNote) -> None:
         if not self.splits_background:
-            self.splits_background, self.has_background, self.background = True, True, {}
+            self.splits_background, self.background = True, {}
         self.background[note.cluster] = (note.dummy, note.local)
 
 

@@ -12,11 +12,14 @@ from emulator.model.counts import number_of
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.page_views import PageSystem
 from emulator.model.request import RequestKind
-from emulator.model.views import JobView, RunView
+from emulator.model.views import JobView, QueueEntryView, RunView
 from emulator.watch.known import Against, KnownRun
 
 FITS: Final = "Its processors are idle: it waits for its turn, its policy, or the next scan of the queue."
 """Why a job waits whose processors are idle."""
+
+UNLISTED: Final = "It asks for clusters by name, which the queue does not list."
+"""Why a job with a fixed request waits of which only its entry in the queue is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,8 @@ def why_it_waits(job: JobSpecification, clusters: Sequence[ClusterUse]) -> str:
 
 
 def _why_fixed(job: JobSpecification, clusters: Sequence[ClusterUse]) -> str:
+    if not job.clusters:
+        return UNLISTED
     asked = Counter[str]()
     for name, size in zip(job.clusters, job.components, strict=False):
         asked[name] += size
@@ -200,13 +205,32 @@ def _waiting(known: KnownRun) -> tuple[Waiting, ...]:
     """Return the waiting jobs: those that the broker listed, in its order, then those that came since."""
     queued = {number: job for number, job in known.unfinished.items() if job.state is JobState.QUEUED}
     listed = [
-        Waiting(queued.pop(entry.job), entry.placement_tries) for entry in known.queue or () if entry.job in queued
+        Waiting(queued.pop(entry.job, None) or _job_of(entry), entry.placement_tries)
+        for entry in known.queue or ()
+        if entry.job in queued or not known.is_known(entry.job)
     ]
     return (*listed, *(Waiting(job, job.placement_tries) for _, job in sorted(queued.items())))
 
 
+def _job_of(entry: QueueEntryView) -> JobView:
+    """Return the waiting job of which only its entry is known: not the clusters that a fixed request names."""
+    specification = JobSpecification.model_construct(
+        name=entry.name,
+        application=entry.application,
+        components=entry.components,
+        request=RequestKind(entry.request),
+    )
+    return JobView(
+        id=entry.job,
+        run=entry.run,
+        specification=specification,
+        state=JobState.QUEUED,
+        placement_tries=entry.placement_tries,
+        submitted_s=entry.submitted_s,
+    )
+
+
 def _light(known: KnownRun, topic: Topic, against: Against) -> Light:
-    verdict = against.verdict or ("valid" if known.verdicts else "")
-    if topic is Topic.BACKGROUND and not known.has_background and not against.reasons:
-        verdict = ""
-    return Light(topic, verdict, against.jobs, tuple(against.reasons.most_common()))
+    # The background is judged with the whole run, once it has ended.
+    faultless = "valid" if known.verdicts and topic is not Topic.BACKGROUND else ""
+    return Light(topic, against.verdict or faultless, against.jobs, tuple(against.reasons.most_common()))

@@ -1,6 +1,10 @@
 // Checks of the page's own decisions, in a browser: `tests/browser/test_page.py` loads this and reads what it writes.
 
+import { enter } from "/page/access.js";
 import { duration, clock, tickStep } from "/page/format.js";
+import { Gantt } from "/page/gantt.js";
+import { Lists } from "/page/lists.js";
+import { LiveSource } from "/page/live.js";
 import { Player } from "/page/player.js";
 import { Steps, stepsOf } from "/page/steps.js";
 import { Store } from "/page/store.js";
@@ -39,6 +43,21 @@ function store(...views) {
   const made = new Store(SYSTEM);
   made.noteJobs(views);
   return made;
+}
+
+/** The lists in boxes of a part of the document, which is there while `look` looks. */
+function whileListed(look) {
+  const part = document.createElement("div");
+  const boxes = {};
+  for (const name of ["queue", "queueCount", "why", "jobs", "jobsCount", "lights", "reasons"]) {
+    boxes[name] = part.appendChild(document.createElement("div"));
+  }
+  document.body.append(part);
+  try {
+    look(new Lists(boxes, () => {}), boxes);
+  } finally {
+    part.remove();
+  }
 }
 
 const CHECKS = {
@@ -120,6 +139,25 @@ const CHECKS = {
     const sign = (time, topic) => lightsAt(known, time).lights.find((light) => light.topic === topic).sign;
     equal([sign(19, "host"), sign(20, "host"), sign(20, "phases"), sign(20, "background")], ["unknown", "doubt", "good", "unknown"]);
   },
+  "what speaks against the whole run counts from its end on"() {
+    const known = store(job(1, [4], RAN, { state: "finished", fields: { verdict: "valid" } }));
+    known.noteBackground(0, "east", 1, 2);
+    known.endS = 20;
+    known.run = { verdict: "void", reasons: [{ topic: "background", sentence: "out of its band" }, { topic: "jobs", sentence: "only 1 of 4" }] };
+    const light = (time, topic) => lightsAt(known, time).lights.find((each) => each.topic === topic);
+    equal(["background", "jobs"].map((topic) => light(19, topic).sign), ["unknown", "unknown"]);
+    equal(["background", "jobs", "host"].map((topic) => light(20, topic).sign), ["bad", "bad", "good"]);
+    equal([...light(20, "background").reasons], [["out of its band", 0]]);
+  },
+  "a background has no fault once its run was judged without one"() {
+    const known = store(job(1, [4], RAN, { state: "finished", fields: { verdict: "valid" } }));
+    known.noteBackground(0, "east", 1, 2);
+    const sign = () => lightsAt(known, 30).lights.find((light) => light.topic === "background").sign;
+    equal(sign(), "unknown");
+    known.endS = 25;
+    known.run = { verdict: "valid", reasons: [] };
+    equal(sign(), "good");
+  },
   "a check after a run that was watched counts once the run has ended"() {
     const known = store(job(1, [4], RAN, { state: "finished" }));
     known.checks = [{ moment: "after", verdict: "void", reasons: [{ topic: "links", sentence: "off" }] }];
@@ -156,6 +194,78 @@ const CHECKS = {
     equal([known.run.jobs, known.run.band, known.sorted.map((each) => each.verdict)], [9, [0.1, 0.2], ["void", "valid"]]);
     equal(viewAt(known, 5).clusters.get("west").idle, 1);
   },
+  "a job's button keeps the focus while time passes"() {
+    const known = store(job(1, [4], { submitted: 1, placed: 2, claimed: 4, started: 8 }, { state: "running" }), job(2, [4]));
+    whileListed((lists, boxes) => {
+      lists.update(known, viewAt(known, 10), false);
+      const button = boxes.jobs.querySelector("button");
+      button.focus();
+      lists.update(known, viewAt(known, 11), false);
+      equal([document.activeElement === button, document.activeElement.getAttribute("aria-label")], [false, "Job 1, job-1"]);
+    });
+  },
+  "a job that only the queue knows is listed, and said to be the first"() {
+    const known = store(job(7, [4], RAN, { state: "finished" }), job(8, [4], { submitted: 9 }));
+    const entry = (number, request) => ({
+      job: number, name: `job-${number}`, application: "poisson", request, components: [9, 1], submitted_s: 5, placement_tries: 3,
+    });
+    const why = (request) => {
+      known.queue = { length: 4000, entries: [entry(2, request), entry(7, request)] };
+      let said;
+      whileListed((lists, boxes) => {
+        lists.update(known, viewAt(known, 30), true);
+        equal([...boxes.queue.querySelectorAll("button")].map((each) => each.textContent), ["2", "8"]);
+        said = boxes.why.textContent;
+      });
+      return said;
+    };
+    contains(why("non-fixed"), "First: 2. A component of 9 fits nowhere");
+    contains(why("fixed"), "First: 2. It asks for clusters by name");
+  },
+  "time stands still while the broker is not heard"() {
+    const live = new LiveSource(store(), () => {}, () => {});
+    live.run = { host_origin_s: 1000, request: { dilation: 2 } };
+    live.hostMomentS = 1050;
+    live.hostOffsetS = 1060 - Date.now() / 1000;
+    live.isHeard = true;
+    equal(Math.round(live.nowS()), 30);
+    live.isHeard = false;
+    equal(live.nowS(), 25);
+  },
+  "a thousand clusters fit into what a browser draws"() {
+    const clusters = Array.from({ length: 1024 }, (_, number) => ({ ...SYSTEM.clusters[0], name: `c${number}` }));
+    const known = new Store({ ...SYSTEM, clusters });
+    const components = [{ cluster: "c1023", processors: 8, claimed_s: 4 }];
+    known.noteJobs([job(1, [8], RAN, { state: "finished", fields: { components } })]);
+    const box = document.createElement("div");
+    box.style.width = "800px";
+    document.body.append(box);
+    try {
+      const gantt = new Gantt(box, null, () => {}, () => {});
+      gantt.draw(known, 30, 0, 30);
+      const [left, top, width, height] = gantt.drawn[0].box;
+      const place = [left + width / 2, top + height / 2].map((pixels) => Math.round(pixels * (window.devicePixelRatio || 1)));
+      const paint = gantt.plot.canvas.getContext("2d").getImageData(...place, 1, 1).data;
+      equal([box.clientHeight, top + height < 8000, paint[3] > 0], [8000, true, true]);
+    } finally {
+      box.remove();
+    }
+  },
+  async "a session lasts as long as its page where the browser keeps no data of sites"() {
+    const [storage, fetched] = [Object.getOwnPropertyDescriptor(window, "sessionStorage"), window.fetch];
+    const get = () => {
+      throw new Error("blocked");
+    };
+    Object.defineProperty(window, "sessionStorage", { configurable: true, get });
+    window.fetch = async () => new Response(JSON.stringify({ session: "s", shows: "run" }));
+    try {
+      location.hash = "code";
+      equal([await enter(), await enter()], ["run", "run"]);
+    } finally {
+      Object.defineProperty(window, "sessionStorage", storage);
+      window.fetch = fetched;
+    }
+  },
   "a player passes time at its speed, and stops at the end"() {
     const player = new Player(100);
     player.speed = 10;
@@ -187,7 +297,7 @@ function contains(text, part) {
 for (const [name, check] of Object.entries(CHECKS)) {
   let said = "ok";
   try {
-    check();
+    await check();
   } catch (error) {
     said = String(error.message);
   }

@@ -3,6 +3,9 @@
 const KEY = "testbed-page";
 const SESSIONS = "/v1/page/sessions";
 
+// The session of this page where the browser keeps no data of sites.
+let unkept = null;
+
 /** The server refused; its sentence is the message. */
 export class Refused extends Error {
   constructor(sentence, status) {
@@ -22,7 +25,7 @@ export async function enter() {
     history.replaceState(null, "", location.pathname + location.search);
     try {
       const opened = await ask(SESSIONS, { method: "POST", body: JSON.stringify({ code }) });
-      sessionStorage.setItem(KEY, JSON.stringify(opened));
+      keep(opened);
     } catch (error) {
       if (!(error instanceof Refused) || session() === null) throw error;
     }
@@ -36,11 +39,20 @@ export async function get(path, hostPatienceS = 20) {
   return ask(path, { method: "GET" }, hostPatienceS);
 }
 
+function keep(opened) {
+  unkept = opened;
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(opened));
+  } catch {
+    // It lasts until the page is loaded again.
+  }
+}
+
 function session() {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY));
+    return JSON.parse(sessionStorage.getItem(KEY)) ?? unkept;
   } catch {
-    return null;
+    return unkept;
   }
 }
 

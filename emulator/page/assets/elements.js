@@ -21,9 +21,13 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Replace the children of an element. */
+/** Replace the children of an element; what has the focus within it keeps it, if something has the same label again. */
 export function refill(element, ...children) {
+  const label = element.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
   element.replaceChildren(...children.filter((child) => child !== null));
+  if (label === null) return;
+  const again = [...element.querySelectorAll("[aria-label]")].find((each) => each.getAttribute("aria-label") === label);
+  again?.focus({ preventScroll: true });
 }
 
 /** Set an element's text, if it is another. */

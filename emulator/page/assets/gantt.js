@@ -10,6 +10,9 @@ const DARK_TEXT_ON = new Set(["#e69f00", "#cc79a7", "#56b4e9", "#009e73"]);
 const GAP = 7;
 const AXIS = 18;
 const LEAST_ROW = 22;
+const LEAST_NAMED_ROW = 10;
+// Some browsers draw nothing on a canvas of more than 16,384 pixels; a screen may have two in one of a page's.
+const MOST_HEIGHT = 8000;
 
 export function jobColour(job) {
   return JOB_COLOURS[job.id % JOB_COLOURS.length];
@@ -53,22 +56,24 @@ export class Gantt {
     this.box.setAttribute("aria-label", `Jobs on the processors of ${count(rows.size, "cluster")} over time; the list of jobs says the same in words.`);
   }
 
-  /** Make the box as high as its clusters need. */
+  /** Make the box as high as its clusters need, within what a browser can draw. */
   #fit(store) {
     const wanted = Math.max(store.clusters.length * 62 + AXIS, Math.min(400, 120 + store.processors * 1.1));
-    const height = `${Math.round(Math.max(wanted, 220))}px`;
+    const height = `${Math.round(Math.min(Math.max(wanted, 220), MOST_HEIGHT))}px`;
     if (this.box.style.height !== height) this.box.style.height = height;
   }
 
   #rows(store, bottom) {
-    const room = bottom - GAP * (store.clusters.length - 1);
-    const spare = Math.max(0, room - LEAST_ROW * store.clusters.length);
+    const shrunk = Math.min(1, bottom / ((LEAST_ROW + GAP) * store.clusters.length));
+    const [least, gap] = [shrunk * LEAST_ROW, shrunk * GAP];
+    const room = bottom - gap * (store.clusters.length - 1);
+    const spare = Math.max(0, room - least * store.clusters.length);
     const rows = new Map();
     let top = 0;
     for (const cluster of store.clusters) {
-      const height = LEAST_ROW + (spare * cluster.processors) / store.processors;
+      const height = least + (spare * cluster.processors) / store.processors;
       rows.set(cluster.name, { name: cluster.name, size: cluster.processors, top, height });
-      top += height + GAP;
+      top += height + gap;
     }
     return rows;
   }
@@ -77,6 +82,7 @@ export class Gantt {
     draw.strokeStyle = colour("--line");
     draw.lineWidth = 1;
     draw.strokeRect(LEFT - 0.5, row.top + 0.5, this.plot.inner + 1, row.height - 1);
+    if (row.height < LEAST_NAMED_ROW) return;
     draw.textAlign = "right";
     draw.fillStyle = colour("--ink");
     const middle = row.top + row.height / 2;

@@ -2,6 +2,7 @@
 
 import { count, duration } from "./format.js";
 import { html, refill, say, table } from "./elements.js";
+import { listedJob } from "./store.js";
 import { lightsAt, SIGNS, stateAt, whyItWaits } from "./view.js";
 
 const MOST_QUEUED = 12;
@@ -45,7 +46,7 @@ export class Lists {
     const head = entries[0];
     say(this.boxes.why, head === undefined ? "" : `First: ${head.job.id}. ${whyItWaits(head.job, view)}`);
     const rows = entries.slice(0, MOST_QUEUED);
-    if (this.queueShown.is(rows.map((row) => `${row.job.id} ${row.tries} ${Math.round(view.time - row.job.submitted)}`).join())) return;
+    if (isPressed(this.boxes.queue) || this.queueShown.is(rows.map((row) => `${row.job.id} ${row.tries} ${Math.round(view.time - row.job.submitted)}`).join())) return;
     if (rows.length === 0) {
       refill(this.boxes.queue, html("p", { class: "none" }, "No job waits."));
       return;
@@ -59,7 +60,7 @@ export class Lists {
   #jobs(store, view) {
     say(this.boxes.jobsCount, `${view.running} run, ${view.placed} are placed, ${view.ended} ended`);
     const rows = latest(store, view.time);
-    if (this.jobsShown.is(rows.map(({ job, state }) => `${job.id} ${state} ${job.verdict} ${state === "running" ? Math.round(view.time - job.started) : ""}`).join())) return;
+    if (isPressed(this.boxes.jobs) || this.jobsShown.is(rows.map(({ job, state }) => `${job.id} ${state} ${job.verdict} ${state === "running" ? Math.round(view.time - job.started) : ""}`).join())) return;
     if (rows.length === 0) {
       refill(this.boxes.jobs, html("p", { class: "none" }, "No job has been submitted."));
       return;
@@ -80,10 +81,16 @@ export class Lists {
     if (this.lightsShown.is(JSON.stringify([judged, view.ended, lights.map((light) => [light.sign, light.jobs, light.reasons.size])]))) return;
     refill(this.boxes.lights, ...lights.map((light) => lightItem(light, judged)));
     const reasons = lights.flatMap((light) => [...light.reasons].map(([sentence, jobs]) => ({ light, sentence, jobs })));
+    reasons.sort((a, b) => Number(b.jobs === 0) - Number(a.jobs === 0)); // those of the whole run come first
     refill(this.boxes.reasons, ...reasons.slice(0, 40).map((reason) =>
       html("li", {}, `${TITLES[reason.light.topic]}: ${reason.sentence}${reason.jobs > 1 ? ` (${reason.jobs} jobs)` : ""}`)));
     if (reasons.length === 0) refill(this.boxes.reasons, html("li", { class: "none" }, unjudged(store, judged)));
   }
+}
+
+/** A click is lost if its button is replaced while it is pressed. */
+function isPressed(box) {
+  return box.querySelector("button:active") !== null;
 }
 
 function unjudged(store, judged) {
@@ -104,8 +111,9 @@ function queueOf(store, view, isNow) {
   if (!isNow || store.queue === null) return view.queued.map((job) => ({ job, tries: job.tries || "" }));
   const listed = [];
   for (const entry of store.queue.entries) {
-    if (!waiting.has(entry.job)) continue;
-    listed.push({ job: waiting.get(entry.job), tries: entry.placement_tries });
+    const job = waiting.get(entry.job) ?? (store.jobs.has(entry.job) ? null : listedJob(entry));
+    if (job === null) continue; // it has been placed since
+    listed.push({ job, tries: entry.placement_tries });
     waiting.delete(entry.job);
   }
   return [...listed, ...[...waiting.values()].map((job) => ({ job, tries: job.tries || "" }))];

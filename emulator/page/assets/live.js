@@ -21,6 +21,8 @@ export class LiveSource {
     this.afterNote = 0;
     this.lastJob = 0;
     this.hostOffsetS = 0;
+    this.hostMomentS = 0;
+    this.isHeard = false;
     this.generation = 0;
     this.others = new Map();
   }
@@ -33,8 +35,10 @@ export class LiveSource {
       try {
         await this.#status();
         failures = 0;
+        this.isHeard = true;
         this.said("live", "");
       } catch (error) {
+        this.isHeard = false;
         if (error instanceof Refused && error.status === 401) {
           this.generation += 1;
           this.said("over", "The broker was started again, or this session is too old. `testbed page` prints a new link.");
@@ -47,17 +51,18 @@ export class LiveSource {
     }
   }
 
-  /** The run's emulated time. */
+  /** The run's emulated time; while the broker is not heard, that of its last status. */
   nowS() {
     if (this.run === null || this.run.host_origin_s === null || this.run.host_origin_s === undefined) return 0;
     if (this.store.endS !== null) return this.store.latestS;
-    const hostS = Date.now() / 1000 + this.hostOffsetS;
+    const hostS = this.isHeard ? Date.now() / 1000 + this.hostOffsetS : this.hostMomentS;
     return Math.max(this.store.latestS, (hostS - this.run.host_origin_s) / this.run.request.dilation);
   }
 
   async #status() {
     const knownEvent = this.afterEvent;
     const now = await get("/v1/page/now");
+    this.hostMomentS = now.host_moment_s;
     this.hostOffsetS = now.host_moment_s - Date.now() / 1000;
     if (this.#isAnother(now, knownEvent)) await this.#begin(now);
     this.lastJob = now.last_job;

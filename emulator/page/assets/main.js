@@ -17,6 +17,7 @@ import { SIGNS, viewAt } from "./view.js";
 const LIVE_FRAME_MS = 500;
 const REPLAY_FRAME_MS = 33;
 const WORDS_MS = 200;
+const COLOURS_KEY = "testbed-page-colours";
 const USE_WORDS = { executing: "co-allocation", wasted: "claimed, waits", local: "local", dummy: "dummy", idle: "idle" };
 
 class Tip {
@@ -171,7 +172,6 @@ class Page {
       return;
     }
     refill(box, "the run is ", html("b", { class: SIGNS[run.verdict] ?? "doubt" }, run.verdict));
-    box.title = run.reasons.map((reason) => reason.sentence).join("\n");
   }
 
   #controls() {
@@ -255,13 +255,29 @@ function chooseTheme() {
     forgetColours();
     window.dispatchEvent(new Event("resize"));
   };
-  const kept = localStorage.getItem("testbed-page-colours");
+  const kept = keptColours();
   show(names.includes(kept) ? kept : "system");
   button.addEventListener("click", () => {
     const name = names[(names.indexOf(button.textContent.split(" ")[1]) + 1) % names.length];
-    localStorage.setItem("testbed-page-colours", name);
+    keepColours(name);
     show(name);
   });
+}
+
+function keptColours() {
+  try {
+    return localStorage.getItem(COLOURS_KEY);
+  } catch {
+    return null; // The browser keeps no data of sites.
+  }
+}
+
+function keepColours(name) {
+  try {
+    localStorage.setItem(COLOURS_KEY, name);
+  } catch {
+    // They last until the page is loaded again.
+  }
 }
 
 function notice(sentence) {

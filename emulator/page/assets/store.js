@@ -115,6 +115,13 @@ function withoutClaims(view) {
   return { ...view, components: view.components.map((part) => ({ ...part, claimed_s: null, allocation: null })) };
 }
 
+/** A waiting job of which only its entry in the queue is known: not the clusters that a fixed request names. */
+export function listedJob(entry) {
+  const { name, application, request, components, submitted_s, placement_tries } = entry;
+  const specification = { name, application, request, components };
+  return jobOf({ id: entry.job, specification, state: "queued", submitted_s, placement_tries }, undefined, null);
+}
+
 /** A job with plain names. A job that has ended without a finish ended when that became known. */
 function jobOf(view, before, timeS, endS = null) {
   const asked = view.specification;

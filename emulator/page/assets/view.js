@@ -146,9 +146,11 @@ export function whyItWaits(job, view) {
   return job.request === "flexible" ? FITS : whyComponents(job, idle);
 }
 
+const UNLISTED = "It asks for clusters by name, which the queue does not list.";
 const FITS = "Its processors are idle: it waits for its turn, its policy, or the next scan of the queue.";
 
 function whyFixed(job, view) {
+  if (job.wanted.length === 0) return UNLISTED;
   const asked = new Map();
   job.wanted.forEach((name, place) => asked.set(name, (asked.get(name) ?? 0) + job.sizes[place]));
   for (const [name, size] of asked) {
@@ -174,9 +176,14 @@ function whyComponents(job, idle) {
   return FITS;
 }
 
-/** A light for each topic: how the jobs that ended until `time` were judged, and why. */
+/**
+ * A light for each topic: how the jobs that ended until `time` were judged, from its end on also the run, and why.
+ * A reason has the number of its jobs; those of the run and of a check have none.
+ */
 export function lightsAt(store, time) {
   const lights = new Map(TOPICS.map((topic) => [topic, { topic, sign: "unknown", jobs: 0, reasons: new Map() }]));
+  const isOver = time >= (store.endS ?? Infinity);
+  const isRunJudged = isOver && Boolean(store.run.verdict);
   let judged = 0;
   for (const job of store.sorted) {
     if (job.verdict === null || job.ended === null || job.ended > time) continue;
@@ -184,15 +191,19 @@ export function lightsAt(store, time) {
     for (const topic of new Set(job.reasons.map((reason) => reason.topic))) note(lights.get(topic), job, topic);
   }
   for (const check of store.checks) {
-    if (check.moment !== "before" && time < (store.endS ?? Infinity)) continue;
+    if (check.moment !== "before" && !isOver) continue;
     const light = lights.get("links");
     if (check.verdict !== "valid") {
       light.sign = worse(light.sign, SIGNS[check.verdict]);
       for (const reason of check.reasons) light.reasons.set(reason.sentence, 0);
     } else light.sign = worse(light.sign, "good");
   }
-  for (const light of lights.values()) if (judged > 0 && !store.run.is_simulated) light.sign = worse(light.sign, "good");
-  if (!store.hasBackground) lights.get("background").sign = "unknown";
+  if (isRunJudged) noteRun(lights, store.run);
+  for (const light of lights.values()) {
+    // The background is judged with the whole run, and only where there is one.
+    const isJudged = light.topic === "background" ? isRunJudged && store.hasBackground : judged > 0;
+    if (isJudged && !store.run.is_simulated) light.sign = worse(light.sign, "good");
+  }
   return { lights: [...lights.values()], judged };
 }
 
@@ -206,6 +217,15 @@ function note(light, job, topic) {
   light.sign = worse(light.sign, SIGNS[job.verdict] ?? "doubt");
   for (const reason of job.reasons) {
     if (reason.topic === topic) light.reasons.set(reason.sentence, (light.reasons.get(reason.sentence) ?? 0) + 1);
+  }
+}
+
+function noteRun(lights, run) {
+  for (const { topic, sentence } of run.reasons ?? []) {
+    const light = lights.get(topic);
+    if (light === undefined) continue;
+    light.sign = worse(light.sign, SIGNS[run.verdict] ?? "doubt");
+    if (!light.reasons.has(sentence)) light.reasons.set(sentence, 0);
   }
 }
 

@@ -19,6 +19,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
 from emulator.model.records import JobRow
 from emulator.model.topology import Topology
+from emulator.reports.executions import end_s, execution_s
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import Parts, placed_parts
 from emulator.reports.held_processors import held_processors
@@ -48,7 +49,7 @@ def executed_jobs(run: RunRecords) -> list[JobRow]:
     Raises:
         InvalidInput: if there is none, or the run was resumed.
     """
-    jobs = [job for job in jobs_in_order(run) if job.started_s is not None and job.finished_s is not None]
+    jobs = [job for job in jobs_in_order(run) if job.started_s is not None and end_s(job) is not None]
     if not jobs:
         raise InvalidInput(f"{run.path}: holds no job that executed.")
     return jobs
@@ -83,13 +84,14 @@ def _outcomes(run: RunRecords, jobs: list[JobRow]) -> str:
     text = io.StringIO()
     rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     rows.writeheader()
-    for job in sorted(jobs, key=lambda job: (job.finished_s, job.job)):
+    for job in sorted(jobs, key=lambda job: (end_s(job), job.job)):
         rows.writerow(_outcome(job, run.manifest.name, allocated[job.job]))
     return text.getvalue()
 
 
 def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, object]:
-    execution_s, turnaround_s = job.execution_time_s, job.response_time_s
+    took_s, finish_s = execution_s(job), end_s(job)
+    turnaround_s = None if finish_s is None else finish_s - job.submitted_s
     return {
         "job_id": job.job,
         "workload_name": workload,
@@ -100,11 +102,11 @@ def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, obje
         "success": int(job.state == JobState.FINISHED.value),
         "final_state": _FINAL_STATES.get(job.state, "COMPLETED_FAILED"),
         "starting_time": job.started_s,
-        "execution_time": execution_s,
-        "finish_time": job.finished_s,
+        "execution_time": took_s,
+        "finish_time": finish_s,
         "waiting_time": job.wait_time_s,
         "turnaround_time": turnaround_s,
-        "stretch": turnaround_s / execution_s if execution_s and turnaround_s else UNKNOWN,
+        "stretch": turnaround_s / took_s if took_s and turnaround_s else UNKNOWN,
         "allocated_resources": interval_set(allocated),
         "consumed_energy": UNKNOWN,
         "metadata": "",
@@ -118,7 +120,7 @@ def _walltime(job: JobRow) -> dict[str, float]:
 
 
 def _delay_s(job: JobRow) -> float:
-    return max(job.execution_time_s or 0.0, LEAST_DELAY_S)
+    return max(execution_s(job) or 0.0, LEAST_DELAY_S)
 
 
 def _profile(job: JobRow) -> str:
@@ -137,7 +139,7 @@ def interval_set(numbers: Iterable[int]) -> str:
 
 
 def _allocations(topology: Topology, jobs: Iterable[JobRow], parts: Mapping[int, Parts]) -> dict[int, list[int]]:
-    """Return the processors of each job: the lowest of its clusters that are idle from its start to its finish."""
+    """Return the processors of each job: the lowest of its clusters that are idle from its start to its end."""
     firsts = accumulate((cluster.processors for cluster in topology.clusters), initial=0)
     idle = {
         cluster.name: list(range(first, first + cluster.processors))
@@ -150,7 +152,7 @@ def _allocations(topology: Topology, jobs: Iterable[JobRow], parts: Mapping[int,
             for cluster, processor in heapq.heappop(executing)[2]:
                 heapq.heappush(idle[cluster], processor)
         taken = [(cluster, _lowest(idle.get(cluster), cluster, job)) for cluster in _places(parts[job.job])]
-        heapq.heappush(executing, (job.finished_s or 0.0, job.job, taken))
+        heapq.heappush(executing, (end_s(job) or 0.0, job.job, taken))
         allocated[job.job] = [processor for _, processor in taken]
     return allocated
 

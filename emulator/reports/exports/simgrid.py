@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
 from emulator.reports.exports.poisson_skeleton import SkeletonJob, host_list, poisson_parameters
@@ -41,8 +42,10 @@ def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: Sk
     """Return the files, by name, with which SMPI predicts `job` with `interconnect` inside clusters.
 
     Raises:
-        InvalidInput: if the processor has no speed, or the job cannot be divided or does not fit.
+        InvalidInput: if one of its clusters is real, the processor has no speed, or the job cannot be divided or does
+            not fit.
     """
+    topology = _emulated(topology, job)
     among = topology.among(job.processes)
     if interconnect is not None:
         interconnect = interconnect.stretched(topology.collectives.stretch(job.processes))
@@ -55,6 +58,18 @@ def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: Sk
             ["#!/bin/sh -e", "# Needs SimGrid (Debian: libsimgrid-dev).", 'cd "$(dirname "$0")"', *commands(job), ""]
         ),
     }
+
+
+def _emulated(topology: Topology, job: SkeletonJob) -> Topology:
+    """Return the topology without its real clusters, none of which `job` may use."""
+    emulated = topology.emulated
+    real = [name for name in job.clusters if topology.cluster(name).is_real]
+    if emulated is None or real:
+        raise InvalidInput(
+            f"Cluster {real[0]!r} is real: nothing is known of its links that SimGrid could be told (choose emulated "
+            "ones with --on)."
+        )
+    return emulated
 
 
 def commands(job: SkeletonJob) -> list[str]:

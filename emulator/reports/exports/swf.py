@@ -12,6 +12,7 @@ from typing import Final
 
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, Manifest
+from emulator.reports.executions import execution_s
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import placed_parts
 from emulator.reports.held_processors import held_processors
@@ -73,7 +74,7 @@ def _record(job: JobRow, held: int, applications: Sequence[str]) -> SwfRecord:
         job=job.job,
         submit_s=job.submitted_s,
         wait_s=_known(job.wait_time_s),
-        run_s=_known(job.execution_time_s),
+        run_s=_known(execution_s(job)),
         allocated_processors=held if ran else MISSING,
         cpu_s=MISSING,
         memory_kilobytes=MISSING,

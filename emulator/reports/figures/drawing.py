@@ -34,7 +34,15 @@ GREY: Final = "#8C8C8C"
 WIDTH_INCHES: Final = 6.7
 """The width of the text on a printed page."""
 
+MOST_RUNS: Final = 24
+"""The runs that a figure can set side by side."""
+
 PRINT_DOTS_PER_INCH: Final = 200
+_LONGEST_IN_COLUMNS: Final = 30
+"""Characters of the longest label of a legend in columns; longer ones stand one below the other."""
+_LEGEND_ROWS: Final = 2
+"""The rows of a legend for which a figure's height has room."""
+_LEGEND_ROW_INCHES: Final = 0.16
 _SVG: Final = "http://www.w3.org/2000/svg"
 _XLINK: Final = "http://www.w3.org/1999/xlink"
 _STYLE: Final[Mapping[str, Any]] = {
@@ -66,13 +74,23 @@ def panels(height_inches: float, rows: int = 1, columns: int = 1, **options: Any
 
 
 def one_legend(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
-    """Draw one legend of all `axes` below the figure, with each label once."""
+    """Draw one legend of all `axes` below the figure, with each label once; a long one makes the figure higher."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, text in zip(*axis.get_legend_handles_labels(), strict=True):
             found.setdefault(text, handle)
-    if found:
-        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+    if not found:
+        return
+    if max(map(len, found)) > _LONGEST_IN_COLUMNS:
+        columns = 1
+    more_rows = max(0, math.ceil(len(found) / columns) - _LEGEND_ROWS)
+    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW_INCHES * more_rows)
+    figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+
+
+def only_first_drawn(runs: int) -> str:
+    """Return the sentence that says that not all of so many runs are drawn; empty if they are."""
+    return f" The first {MOST_RUNS} of {runs} runs are drawn." if runs > MOST_RUNS else ""
 
 
 def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from emulator.reports.figures.drawing import COLOURS, LINES, few_ticks, one_legend, panels
+from emulator.reports.figures.drawing import COLOURS, LINES, MOST_RUNS, few_ticks, one_legend, only_first_drawn, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
 from emulator.reports.figures.reported_run import ReportedRun
 from emulator.runs.steps import Steps, highest, mean_between
@@ -30,13 +30,15 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
         for run, queue in queues.items()
         for time_s, value in zip(queue.times_s, queue.values[WAITING], strict=True)
     ]
-    shows = "Jobs between submission and placement. " + " ".join(_in_words(run, queues[run.label]) for run in runs)
+    shown = runs[:MOST_RUNS]
+    shows = "Jobs between submission and placement. " + " ".join(_in_words(run, queues[run.label]) for run in shown)
+    shows += only_first_drawn(len(runs))
     never = sum(job.placed_s is None and job.given_up_s is None for run in runs for job in run.jobs)
     if never:
         shows += f" Jobs that were never placed ({never}) count until the end, because no record says when they left."
     if any(len(queue.times_s) > MOST_STEPS for queue in queues.values()):
         shows += " Drawn as the largest number in short periods."
-    return ReportFigure("queue-length", "Queue length", shows, rows, lambda: _draw(runs, queues))
+    return ReportFigure("queue-length", "Queue length", shows, rows, lambda: _draw(shown, queues))
 
 
 def _in_words(run: ReportedRun, queue: Steps) -> str:

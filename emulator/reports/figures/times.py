@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from emulator.model.records import JobRow
-from emulator.reports.figures.drawing import COLOURS, LINES, few_ticks, one_legend, panels, thinned
+from emulator.reports.figures.drawing import (
+    COLOURS,
+    LINES,
+    MOST_RUNS,
+    few_ticks,
+    one_legend,
+    only_first_drawn,
+    panels,
+    thinned,
+)
 from emulator.reports.figures.figure import DataRow, ReportFigure
 from emulator.reports.figures.reported_run import ReportedRun
 
@@ -29,9 +38,9 @@ def times(runs: Sequence[ReportedRun]) -> ReportFigure | None:
         "times",
         "Wait, execution and response times",
         "Share of the finished jobs whose time is at most the one below; a curve farther left is better. The dotted "
-        "lines are at half of the jobs, at 90% and at 95%.",
+        f"lines are at half of the jobs, at 90% and at 95%.{only_first_drawn(len(runs))}",
         rows,
-        lambda: _draw(runs),
+        lambda: _draw(runs[:MOST_RUNS]),
     )
 
 

@@ -201,7 +201,7 @@ def test_notes_of_the_recorder_are_lights_progress_and_background(setup, server,
         Topic.PHASES: ("valid", 0),
         Topic.HOST: ("suspect", 1),
         Topic.LINKS: ("valid", 0),
-        Topic.BACKGROUND: ("valid", 0),
+        Topic.BACKGROUND: ("", 0),
         Topic.JOBS: ("valid", 0),
     }
     assert moment.lights[1].reasons == (("tasks waited for a processor", 1),)

@@ -1,6 +1,7 @@
 """The verb `page`."""
 
 import re
+import threading
 
 import httpx
 import pytest
@@ -25,6 +26,30 @@ def test_a_recorded_run_is_served_behind_a_link(call, tmp_path, monkeypatch):
     code, written, _ = call("page", str(write_run(tmp_path / "run")))
     assert code == 0
     assert re.search(rf"http://127.0.0.1:{seen['port']}/#[\w-]{{30,}}  \(works once", written)
+
+
+def test_the_page_is_served_while_its_browser_opens(call, tmp_path, monkeypatch):
+    servers, answers, begun = [], [], threading.Event()
+    serve = RecordServer.serve_forever
+
+    def serving(server, poll_interval) -> None:
+        servers.append(server)
+        begun.set()
+        serve(server, poll_interval)
+
+    def opened(link: str) -> bool:
+        try:
+            answers.append(httpx.get(link, trust_env=False, timeout=5).status_code)
+        finally:
+            begun.wait(5)
+            servers[0].shutdown()
+        return True
+
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", opened)
+    monkeypatch.setattr(RecordServer, "serve_forever", serving)
+    code, _, _ = call("page", str(write_run(tmp_path / "run")))
+    assert (code, answers) == (0, [200])
 
 
 def test_the_port_is_free_afterwards(call, tmp_path, monkeypatch):

@@ -51,7 +51,7 @@ def test_a_screen_says_what_happens():
         "east     ████████▓░░·····               8          0        1        2       5   16",
         "west     ████▒▒··                       4          2        0        0       2    8",
         "",
-        "fidelity  ✓ phases   ? host (1 job)   ✓ links   ✓ background   ✓ jobs",
+        "fidelity  ✓ phases   ? host (1 job)   ✓ links   – background   ✓ jobs",
         "  host: tasks waited for a processor",
         "",
         "1 job waits, in the order of arrival",

@@ -20,13 +20,14 @@ from emulator.model.records import ComponentRow, JobRow, LinkRow, RunProgress, U
 from emulator.reports.compared_runs import UTILIZATION, quantities_of
 from emulator.reports.figures.background import share_in_band
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
-from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures
+from emulator.reports.figures.drawing import MOST_RUNS, drawn, svg_of, thinned, write_figures
 from emulator.reports.figures.figure import ReportFigure, data_csv, label
 from emulator.reports.figures.gantt import MOST_BARS, gantt
 from emulator.reports.figures.queue_length import queue_lengths
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
 from emulator.reports.figures.run_differences import run_differences
 from emulator.reports.figures.time_groups import quantile
+from emulator.reports.figures.times import times
 from emulator.reports.summary import gross_utilization
 from emulator.runs.run_directory import replace_rows
 from emulator.runs.steps import Steps, averaged, highest, mean_between, steps
@@ -302,6 +303,21 @@ def test_runs_side_by_side_are_compared_by_the_same_jobs(path, run, tmp_path):
         assert float(row["difference_s"]) == pytest.approx(sum(differences) / len(differences))
     for figure in found.values():
         assert_legible(figure)
+
+
+def test_of_many_runs_the_first_are_drawn_and_legible_whatever_their_labels(run):
+    runs = [replace(run, label=f"{number:02} {'x' * 57}") for number in range(60)]
+    for figure in (times(runs), queue_lengths(runs)):
+        assert figure is not None
+        assert f"The first {MOST_RUNS} of 60 runs are drawn." in figure.shows
+        assert len({row["run"] for row in figure.rows}) == 60
+        assert_legible(figure)
+        made = drawn(figure)
+        made.canvas.draw()
+        (legend,) = made.legends
+        assert len(legend.get_texts()) == MOST_RUNS
+        assert made.bbox.x0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= made.bbox.x1
+        assert made.axes[0].get_window_extent().height > made.dpi  # an inch
 
 
 def test_seconds_of_another_time_scale_are_not_subtracted(run):

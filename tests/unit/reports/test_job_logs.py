@@ -197,6 +197,20 @@ def test_a_job_in_a_state_that_batsim_lacks_has_failed(tmp_path: Path) -> None:
     assert (found["success"], found["final_state"]) == ("0", "COMPLETED_FAILED")
 
 
+def test_a_job_that_failed_while_it_executed_did_so_until_its_processors_were_released(tmp_path: Path) -> None:
+    job = row(1, 0.5, places={"delft": 4}, state="failed").model_copy(
+        update={"execution_clusters": ("delft",), "started_s": 2.0, "released_s": 12.0, "wait_time_s": 1.5}
+    )
+    run = run_of([job], tmp_path)
+    (profile,) = json.loads(batsim_files(run)["workload.json"])["profiles"].values()
+    found = outcomes(run)["1"]
+    assert profile["delay"] == 10
+    assert [float(found[name]) for name in ("execution_time", "finish_time", "turnaround_time")] == [10, 12, 11.5]
+    assert (found["success"], found["allocated_resources"]) == ("0", "16-19")
+    assert [(record.run_s, record.status) for record in swf_log(run)[1]] == [(10, 0)]
+    assert [line["RunTime"] for line in grid_log(run)] == ["10"]
+
+
 def test_a_run_without_jobs_is_no_log(tmp_path: Path) -> None:
     empty = run_of([], tmp_path)
     with pytest.raises(InvalidInput, match="no job that has ended"):

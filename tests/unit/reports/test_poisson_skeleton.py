@@ -8,8 +8,10 @@ import pytest
 
 from apps.grid import equal_components
 from emulator.model.catalogue import topology_named
+from emulator.model.documents import parse_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.point_costs import Sweep
+from emulator.model.topology import Topology
 from emulator.reports.exports.poisson_skeleton import NOBODY, SkeletonJob, host_list, poisson_parameters
 from emulator.reports.exports.simgrid import (
     COMMANDS_FILE,
@@ -20,6 +22,7 @@ from emulator.reports.exports.simgrid import (
     commands,
     simgrid_files,
 )
+from tests.unit.model.test_real_head import HALF_REAL
 
 DAS2 = topology_named("das2")
 ETHERNET = DAS2.interconnects.coallocated
@@ -104,6 +107,15 @@ def test_the_program_reads_no_parameter_that_is_not_written():
     read |= set(re.findall(r'"(\w+)"[,}]', "".join(re.findall(r"\[STEPS\] = (\{.*?\};)", program))))
     assert {"processes", "compute_flops", "reports_to", "top", "right", "row_bytes"} <= read
     assert read <= parameters.keys()
+
+
+def test_a_real_cluster_is_left_out_and_a_job_on_it_refused():
+    half_real = parse_document(HALF_REAL, Topology, source="half.yaml")
+    files = simgrid_files(half_real, None, SkeletonJob(400, 20, (2, 2), ("east", "west")))
+    assert 'id="east.to.west"' in files[PLATFORM_FILE]
+    assert "das" not in files[PLATFORM_FILE]
+    with pytest.raises(InvalidInput, match="'das' is real: nothing is known of its links"):
+        simgrid_files(half_real, None, SkeletonJob(400, 20, (2, 2), ("east", "das")))
 
 
 def test_the_parameters_are_as_flat_as_the_program_takes_them():

@@ -186,6 +186,16 @@ def test_a_value_without_an_interval_is_drawn_without_one(tmp_path):
     assert [tuple(point) for point in bars.get_segments()[0][:, :1].T.tolist()] == [(5.0, 5.0)]
 
 
+def test_studies_of_one_name_are_told_apart_and_so_are_the_files_of_their_figures(tmp_path):
+    for name in ("a", "a b", "a_b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x-claims.csv").write_text("claim,at,part,value,low,high,verdict\n")
+        (tmp_path / name / "x.csv").write_text("workload,queue,at,response_s\na,gs,once,5.0\n")
+    studies = read_studies(tmp_path / "a", tmp_path / "a b", tmp_path / "a_b")
+    assert [study.label for study in studies] == ["a/x", "a b/x", "a_b/x"]
+    assert [name for name, _ in all_figures([], studies)] == ["a_x-study", "a_b_x-study", "a_b_x-study-2"]
+
+
 def test_a_folder_of_studies_without_its_table_is_one_sentence(tmp_path):
     (tmp_path / "x-claims.csv").write_text("claim,at,part,value,low,high,verdict\n")
     with pytest.raises(InvalidInput, match=r"x\.csv: is no table of a study"):

@@ -7,13 +7,13 @@ from emulator.model.job import JobSpecification, JobState
 from emulator.model.page_views import BackgroundNote, CheckNote, PageReason, RunNote, VerdictNote
 from emulator.model.views import ClusterView, EventKind, QueueEntryView
 from emulator.watch.known import MOST_ENDED
-from emulator.watch.moment import FITS, ClusterUse, moment_of, why_it_waits
+from emulator.watch.moment import FITS, UNLISTED, ClusterUse, moment_of, why_it_waits
 from tests.unit.watch.watched_runs import event, job, known_run
 
 
-def entry(number: int, tries: int) -> QueueEntryView:
+def entry(number: int, tries: int, *, request: str = "non-fixed") -> QueueEntryView:
     return QueueEntryView(
-        position=1, job=number, run=3, name="job", application="poisson", request="non-fixed", components=(4, 4),
+        position=1, job=number, run=3, name="job", application="poisson", request=request, components=(4, 4),
         processors=8, submitted_s=10.0, waited_s=5.0, placement_tries=tries,
     )  # fmt: skip
 
@@ -100,6 +100,18 @@ def test_the_queue_is_in_the_brokers_order_then_come_jobs_that_it_has_not_listed
     assert (moment.waiting_in_all, moment.is_ordered) == (9, True)
 
 
+@pytest.mark.parametrize(("request_kind", "why"), [("non-fixed", FITS), ("fixed", UNLISTED)])
+def test_a_job_that_only_the_queue_knows_is_listed_and_may_be_the_first(request_kind, why):
+    known = known_run()
+    known.note_jobs([job(9, JobState.QUEUED), job(5, JobState.FINISHED)])
+    known.note_status(known.run, (entry(2, 5, request=request_kind), entry(5, 1), entry(9, 0)), 4000)
+    moment = moment_of(known, 40.0)
+    first = moment.waiting[0].job
+    assert [waiting.job.id for waiting in moment.waiting] == [2, 9]
+    assert (first.specification.name, first.specification.components, first.submitted_s) == ("job", (4, 4), 10.0)
+    assert moment.why_first_waits == why
+
+
 def test_while_another_run_holds_the_testbed_the_queue_is_in_order_of_arrival():
     known = known_run()
     known.note_jobs([job(2, JobState.QUEUED), job(1, JobState.QUEUED)])
@@ -149,10 +161,10 @@ def test_a_check_of_the_wide_area_is_a_light_before_any_job_is_judged():
     assert lights(failed)[Topic.LINKS] == ("suspect", 0)
 
 
-def test_a_background_is_judged_only_where_there_is_one():
+def test_a_background_is_not_judged_while_the_run_is_under_way():
     noted = RunNote(background=BackgroundNote(time_s=1.0, cluster="west", dummy=0, local=0))
-    assert lights(verdict(1, "valid"))[Topic.BACKGROUND] == ("", 0)
-    assert lights(verdict(1, "valid"), noted)[Topic.BACKGROUND] == ("valid", 0)
+    assert lights(verdict(1, "valid"), noted)[Topic.BACKGROUND] == ("", 0)
+    assert lights(verdict(1, "void", "background"), noted)[Topic.BACKGROUND] == ("void", 1)
 
 
 def uses(**idle: int) -> list[ClusterUse]:
