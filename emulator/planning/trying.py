@@ -276,8 +276,8 @@ def _short(specification: JobSpecification, iteration_s: float, dilation: Dilati
     stated = specification.arguments.get(known.length, known.default_length)
     host_iteration_s = dilation.host_duration_s(iteration_s)
     length = max(FEWEST_ITERATIONS, round(HOST_PILOT_S / host_iteration_s)) if host_iteration_s > 0 else 100
-    if known.default_length is not None:
-        length = max(length, known.default_length)
+    if known.measured_length is not None:
+        length = max(length, known.measured_length)
     if isinstance(stated, int | float):
         length = min(length, int(stated))
     return specification.model_copy(update={"arguments": {**specification.arguments, known.length: length}})
