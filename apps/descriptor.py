@@ -93,6 +93,12 @@ class IterationForm:
         # The application itself refuses what is no number of phases.
         return stated if isinstance(stated, int) and stated > 0 else self.meeting_phases
 
+    def iterations_to_communication(self, arguments: Arguments) -> int:
+        """Return the iterations in which a job with these arguments communicates once: 1 unless it only meets."""
+        only_meets = self.division == "none" and self.all_to_all_bytes is not None
+        phases = self.phases_to_meeting(arguments) if only_meets else None
+        return 1 if phases is None else max(1, phases // self.phases)
+
 
 @dataclass(frozen=True, slots=True)
 class ApplicationDescriptor:
@@ -100,9 +106,10 @@ class ApplicationDescriptor:
 
     `module` and `class_name` say where its code is; `summary` and `example` appear in its `--help`. `check(side_points,
     processors, arguments)` raises `InvalidInput` if the problem cannot be run. `length` names the argument that states
-    how long a run is, `default_length` its value unless asked otherwise (None: a measurement chooses it by the work of
-    an iteration). `fixed` arguments hold in measurements unless a user sets them. `synchronizes` tells whether the
-    application can pass a barrier before each communication, and records its border exchange.
+    how long a run is, `default_length` its value in a job that states none (None: there is none), and
+    `measured_length` that in a measurement (None: it is chosen by the work of an iteration). `fixed` arguments hold in
+    measurements unless a user sets them. `synchronizes` tells whether the application can pass a barrier before each
+    communication, and records its border exchange.
 
     Besides its iterations a job may pass data on once: `once_bytes(side_points)` are the bytes that go from one process
     to the others or back, and the argument called `once_share` states which share of them really does.
@@ -118,6 +125,7 @@ class ApplicationDescriptor:
     check: Callable[[int, int, Arguments], object] | None = None
     length: str = "iterations"
     default_length: int | None = None
+    measured_length: int | None = None
     fixed: Arguments = field(default_factory=dict)
     synchronizes: bool = False
     once_bytes: Callable[[int], int] | None = None

@@ -14,6 +14,9 @@ from emulator.model.errors import InvalidInput
 MEMBERS = 60
 """Members of the ensemble, as in the measurement study on DAS-2."""
 
+DAYS = 20
+"""Days that the ensemble evolves, as in that study."""
+
 ANALYSIS_EVERY_DAYS = 10
 """Days from one analysis to the next, as in that study."""
 

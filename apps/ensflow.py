@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--grid", type=int, default=128, metavar="N", help="points along each side of the basin (%(default)s)")
     add("--members", type=int, default=MEMBERS, metavar="M", help="ensemble members (%(default)s)")
-    add("--days", "--iterations", dest="days", type=int, default=20, metavar="D",
+    add("--days", "--iterations", dest="days", type=int, default=ENSFLOW.default_length, metavar="D",
         help="days that the ensemble evolves, each an iteration (%(default)s)")  # fmt: skip
     add("--analysis-every-days", type=int, default=ANALYSIS_EVERY_DAYS, metavar="D",
         help="days between analyses (%(default)s)")  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Final
 
 from apps.basin import FIELDS, BasinGrid
 from apps.descriptor import ApplicationDescriptor, Arguments, GridWork, IterationForm, StatedWork, Work
-from apps.ensemble import ANALYSIS_EVERY_DAYS, MEMBERS, EnsembleShare
+from apps.ensemble import ANALYSIS_EVERY_DAYS, DAYS, MEMBERS, EnsembleShare
 from apps.grid import MasterAndWorkers, ProcessGrid, block_of, square_block_of
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.units import BYTES_PER_POINT
@@ -168,7 +168,8 @@ ENSFLOW: Final = ApplicationDescriptor(
     ),
     check=_check_ensflow,
     length="days",
-    default_length=ANALYSIS_EVERY_DAYS,
+    default_length=DAYS,
+    measured_length=ANALYSIS_EVERY_DAYS,
 )
 
 SYNTHETIC_MESSAGE_BYTES: Final = 800
@@ -185,6 +186,7 @@ SYNTHETIC: Final = ApplicationDescriptor(
         meeting_phases=None, meeting_argument="collective-every", exchange="overlapped", division="none"
     ),
     default_length=100,
+    measured_length=100,
 )
 
 APPLICATIONS: Final[Mapping[str, ApplicationDescriptor]] = {

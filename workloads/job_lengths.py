@@ -4,7 +4,8 @@ The drawn time is that of the job in one cluster, which the model of an iteratio
 and a simulated one thus carry the same work. Without drawn times, jobs have the length that the campaign states.
 
 A time scale divides lengths: iterations, and what a job passes on once. It changes nothing else of a job, so that an
-iteration costs the same, its messages are the same, and an extension factor is the same.
+iteration costs the same, its messages are the same, and an extension factor is the same. A stated length of an
+application that communicates only every few iterations stays a multiple of them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
 
     Raises:
         InvalidInput: if a job's problem cannot be divided over its processors, nothing says how long it is, it sets
-            arguments that no job may set, or a time scale is to divide a program of the user's own.
+            arguments that no job may set, or a time scale is to divide a program of the user's own, or leaves a job
+            none of its communication.
         UnknownName: if there is no such application.
     """
     drawn_s = drawn_services_s(campaign, len(arrivals), seed)
@@ -118,7 +120,17 @@ class _Lengths:
                 f"campaign {self._campaign.name!r}: arguments: nothing says how long its {descriptor.name} jobs are "
                 f"(state {descriptor.length}, {why})."
             )
-        return max(1, round(stated / self._campaign.time_scale))
+        scale = self._campaign.time_scale
+        period = descriptor.form.iterations_to_communication(arguments)
+        if scale == 1.0 or period == 1 or stated < period:
+            return max(1, round(stated / scale))
+        if scale > stated // period:
+            raise InvalidInput(
+                f"campaign {self._campaign.name!r}: time_scale: {scale:g} leaves {descriptor.name} jobs of {stated:g} "
+                f"{descriptor.length} fewer than the {period} in which they communicate once; use "
+                f"{stated // period:g} at most, or state more {descriptor.length}."
+            )
+        return period * round(stated / scale / period)
 
 
 def _once_divided(

@@ -18,8 +18,12 @@ from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.job import DEFAULT_RUN_TIME_LIMIT_S, JobSpecification
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.rules import SystemRules
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.policies.names import SINGLE_CLUSTER
+from emulator.policies.registry import placement_policy, places_singles_at_home
+from emulator.policies.request_kinds import as_taken
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.home_queues import drawn_homes
@@ -77,13 +81,39 @@ def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], top
     """Return for each job whether the rules of `campaign` admit it on `topology`; other jobs are never submitted.
 
     Raises:
-        InvalidInput: if the rules admit no job.
+        InvalidInput: if the rules admit no job, or the policy would not keep them.
     """
     rules = campaign.rules.on(topology)
-    violations = [rules.request_violation(specification.request_in(topology)) for specification in specifications]
+    requests = [specification.request_in(topology) for specification in specifications]
+    violations = [rules.request_violation(request) for request in requests]
     if violations and None not in violations:
         raise InvalidInput(f"campaign {campaign.name!r}: rules: they admit no job, the first because {violations[0]}.")
-    return [violation is None for violation in violations]
+    may_come = [violation is None for violation in violations]
+    _check_kept(campaign, rules, [request for request, comes in zip(requests, may_come, strict=True) if comes])
+    return may_come
+
+
+def _check_kept(campaign: Campaign, rules: SystemRules, requests: Sequence[JobRequest]) -> None:
+    """Check that the policy keeps the rules with jobs of these requests, which it may get as totals to split."""
+    if campaign.queue == SINGLE_CLUSTER:
+        return
+    with_components = [
+        request
+        for request in requests
+        if request.kind in (RequestKind.UNORDERED, RequestKind.NON_FIXED)
+        and rules.request_violation(JobRequest(RequestKind.FLEXIBLE, (request.processors,))) is not None
+    ]
+    if not with_components:
+        return
+    sources = campaign.sources or None
+    policy = placement_policy(campaign.policy, sources)
+    stays = places_singles_at_home(campaign.queue, sources)
+    if any(as_taken(each, policy, singles_stay=stays).kind is RequestKind.FLEXIBLE for each in with_components):
+        raise InvalidInput(
+            f"campaign {campaign.name!r}: rules: policy {campaign.policy!r} splits jobs itself, and does not keep "
+            "limits on components; use a policy that takes the components of a job (wf), or state no rule but "
+            "total_limit."
+        )
 
 
 def specifications_by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:
@@ -136,7 +166,7 @@ def _arrival(
             **({"command": campaign.command} if campaign.command else program),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
-            run_time_limit_s=_run_time_limit_s(campaign),
+            run_time_limit_s=scaled_run_time_limit_s(campaign),
             numerics=campaign.numerics,
             file=None if campaign.input_files is None else file_name(campaign, number),
             **stated,
@@ -147,8 +177,8 @@ def _arrival(
     return Arrival(arrival_s=arrival_s, specification=specification)
 
 
-def _run_time_limit_s(campaign: Campaign) -> float:
-    """Return the limit, divided by the time scale; the default one, which is no estimate, stays as it is."""
+def scaled_run_time_limit_s(campaign: Campaign) -> float:
+    """Return its jobs' limit, divided by the time scale; the default one, which is no estimate, stays as it is."""
     stated_s = campaign.run_time_limit_s
     return stated_s if stated_s == DEFAULT_RUN_TIME_LIMIT_S else stated_s / campaign.time_scale
 

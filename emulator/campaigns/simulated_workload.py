@@ -75,7 +75,8 @@ class SimulatedWorkload:
     of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. `transfers`
     brings the files. Jobs hold their processors for `release_s`, or for such times in turn, after their end. `seed` is
     that of the schedule, and `sources` are the files of its policies; None leaves both to the options. `named` holds
-    what the records say of each job, and `provenance` what the manifest says of the simulation.
+    what the records say of each job, and `provenance` what the manifest says of the simulation. Live a job is ended
+    after `run_time_limit_s`; here none is.
     """
 
     name: str
@@ -99,6 +100,7 @@ class SimulatedWorkload:
     sources: Mapping[str, str] | None = None
     named: Mapping[int, NamedJob] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    run_time_limit_s: float | None = None
 
     @property
     def times(self) -> JobTimes | None:

@@ -29,7 +29,7 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
-from emulator.policies.registry import default_policy
+from emulator.policies.registry import default_policy, default_scanning
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.runtime_tables import read_factors
@@ -39,6 +39,7 @@ from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
 from workloads.job_lists import Check, read_job_list
 from workloads.job_mix import Extension
+from workloads.schedule import scaled_run_time_limit_s
 from workloads.stated_jobs import is_list, is_log
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
@@ -174,6 +175,7 @@ def _of_file(
         options.policy,
         queue,
         options.quota,
+        scanning=default_scanning(queue),
         middleware=_middleware(topology, options, by_default=False),
         runtime=1.0 if options.runtime is None else options.runtime,
         remarks=remarks,
@@ -232,6 +234,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         transfers=Transfers.over(topology) if files else None,
         record=campaign.model_dump(mode="json"),
         provenance=found.provenance,
+        run_time_limit_s=scaled_run_time_limit_s(campaign),
     )
 
 
@@ -251,6 +254,7 @@ def _from_study(workload: StudyWorkload, options: SimulationOptions) -> Simulate
         options.policy,
         queue,
         options.quota,
+        scanning=default_scanning(queue),
         middleware=_middleware(topology, options, by_default=False),
         runtime=workload.runtime if options.runtime is None else options.runtime,
     )

@@ -28,6 +28,7 @@ def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_
     show_remarks(subject.name, subject.remarks)
     say_left_out(subject.name, int(subject.record.get("left_out", 0)))
     _say_where_times_come_from(subject)
+    _say_what_live_ends(subject)
     if as_json:
         print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))
     else:
@@ -73,6 +74,21 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     for application in times.assumed_lengths():
         say(
             f"Jobs of {application!r} do not state how long they run: {UNSTATED_ITERATIONS} iterations are assumed.",
+            to_error=True,
+        )
+
+
+def _say_what_live_ends(subject: SimulatedWorkload) -> None:
+    """Print how many jobs take longer than a live run lets them, already in one cluster, if any do."""
+    limit_s = subject.run_time_limit_s
+    if limit_s is None:
+        return
+    services_s = [job.service_s for job in subject.jobs]
+    longer = sum(service_s > limit_s for service_s in services_s)
+    if longer:
+        say(
+            f"Longer in one cluster than run_time_limit_s ({limit_s:g} s): {longer} of "
+            f"{number_of(len(services_s), 'job')}. A live run ends them then; a simulation does not.",
             to_error=True,
         )
 

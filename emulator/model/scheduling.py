@@ -2,7 +2,7 @@
 
 Queue disciplines are constructed with a `Scanning`; `StatedScheduling` holds the same as keys of a document. All times
 are in emulated seconds. KOALA scanned every 4 s in "Communication-Aware Job Placement Policies", section 3, and at an
-interval that adapts to the tries of the queued jobs in the Close-to-Files paper, section 3.
+interval that adapts to the tries of the queued jobs, 1 min times their mean, in the Close-to-Files paper, section 3.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from emulator.model.documents import Count, DocumentModel, Real, WholeNumber
 
 DEFAULT_SCAN_INTERVAL_S: Final = 4.0
+DEFAULT_ADAPTIVE_SCAN_INTERVAL_S: Final = 60.0
 LARGEST_TRIES_THRESHOLD: Final = 1_000_000
 LARGEST_SOURCE_BYTES: Final = 64 * 1024
 MOST_SOURCES: Final = 8

@@ -181,7 +181,7 @@ def _of_suitable_length(
 ) -> tuple[Cell, ...]:
     """Return `cells` with runs that are no longer than need be, if the user left their length open."""
     known = application_named(cells[0].problem.application)
-    if matrix.iterations is not None or known.default_length is not None or iteration_s <= 0:
+    if matrix.iterations is not None or known.measured_length is not None or iteration_s <= 0:
         return cells
     fitting = round(HOST_RUN_AIM_S / Dilation(dilation).host_duration_s(iteration_s))
     return tuple(cell.of_length(min(cell.length, max(FEWEST_ITERATIONS, fitting))) for cell in cells)

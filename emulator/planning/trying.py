@@ -289,8 +289,8 @@ def _short(specification: JobSpecification, iteration_s: float, dilation: Dilati
     stated = specification.arguments.get(known.length, known.default_length)
     host_iteration_s = dilation.host_duration_s(iteration_s)
     length = max(FEWEST_ITERATIONS, round(HOST_PILOT_S / host_iteration_s)) if host_iteration_s > 0 else 100
-    if known.default_length is not None:
-        length = max(length, known.default_length)
+    if known.measured_length is not None:
+        length = max(length, known.measured_length)
     cycle = _iterations_to_meeting(known, specification)
     length = cycle * math.ceil(length / cycle)
     if isinstance(stated, int | float):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.model.errors import InvalidInput
-from emulator.model.scheduling import Scanning
+from emulator.model.scheduling import DEFAULT_ADAPTIVE_SCAN_INTERVAL_S, Scanning
 from emulator.policies.custom import CustomDiscipline, CustomPolicy
 from emulator.policies.custom_code import RAISED, module_of, said, source_at
 from emulator.policies.names import (
@@ -134,6 +134,12 @@ def placement_policy(
         return chooses(limits or NodeLimits())
     check_policy_name(name)
     return CustomPolicy(name, _custom(name, sources, "place", "accepts"))
+
+
+def default_scanning(discipline: str) -> Scanning:
+    """Return how the discipline named `discipline` is scanned where nothing states it: as in the paper that has it."""
+    is_adaptive = queue_name(discipline) == "placement-adaptive"
+    return Scanning(DEFAULT_ADAPTIVE_SCAN_INTERVAL_S) if is_adaptive else Scanning()
 
 
 def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:

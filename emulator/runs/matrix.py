@@ -318,7 +318,7 @@ def _cells(
     if problem.grid is not None:
         arguments["grid"] = problem.grid
     arguments[known.length] = (
-        matrix.iterations or known.default_length or default_iterations(problem, topology.processor)
+        matrix.iterations or known.measured_length or default_iterations(problem, topology.processor)
     )
     cells: list[Cell] = []
     for variant in _variants(matrix, problem):

@@ -410,9 +410,8 @@ class Engine:
             start_s = procedure.start_s
             heappush(self._running, (procedure.claim_s, job.sequence + CLAIMS_COME_LAST, job))
         else:
-            start_s = time_s
-            if self._preparation is not None:
-                start_s += self._preparation.delay_s(placement, time_s)
+            preparation = self._preparation
+            start_s = time_s + (placement.transfer_s if preparation is None else preparation.delay_s(placement, time_s))
             self._hold(job, placement, time_s, start_s)
         if placement.learned or self._shows_running:
             self._note_running(job, placement, start_s)

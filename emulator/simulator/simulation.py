@@ -29,7 +29,7 @@ from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.queues.estimate_queue import EstimateQueue
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
-from emulator.policies.registry import default_policy, placement_policy
+from emulator.policies.registry import default_policy, default_scanning, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.claiming import Claims
@@ -44,7 +44,6 @@ from emulator.simulator.transfers import Transfers
 if TYPE_CHECKING:
     import pandas
 
-EVERY_4_S = Scanning()
 PLACING_FIXED: Final = (EstimateQueue, PlacementQueue, VisitingDiscipline)
 """The disciplines that place fixed requests where they say, though the policy does not accept them."""
 
@@ -93,7 +92,7 @@ def simulate(
     on_finished: Callable[[FinishedJob], None] | None = None,
     stop_at_last_arrival: bool = False,
     most_waiting: int | None = None,
-    scanning: Scanning = EVERY_4_S,
+    scanning: Scanning | None = None,
     middleware: Middleware | None = None,
     occupied: Sequence[int] = (),
     background: OtherUsers | None = None,
@@ -122,7 +121,8 @@ def simulate(
         on_finished: a function called with each job when it departs.
         stop_at_last_arrival: whether to end at the last arrival instead of after the last departure.
         most_waiting: the number of waiting jobs above which the simulation ends early, as saturated.
-        scanning: the options of the placement queue; by default it is scanned every 4 s and no job is given up.
+        scanning: the options of the placement queue; by default it is scanned every 4 s, or under `placement-adaptive`
+            60 s times the mean tries after the last scan, and no job is given up.
         middleware: emulated overhead between placement and start; none by default, as in the published simulations.
         occupied: processors per cluster that other users hold throughout.
         background: other users' jobs that come and go; none by default.
@@ -180,7 +180,7 @@ def admission(
 ) -> Admission:
     """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
     processors, as_totals, together = _system(clusters, queue)
-    asked = _discipline(queue, EVERY_4_S)
+    asked = _discipline(queue, None)
     chosen = _policy(policy, queue, asked, quota, together, surroundings)
     return Admission(processors, asked, chosen, as_totals, surroundings or NOTHING_ELSE)
 
@@ -239,8 +239,10 @@ def _policy(
     return accepting_fixed(found, quota, together)
 
 
-def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:
-    return discipline_scanned(queue, scanning) if isinstance(queue, str) else queue()
+def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning | None) -> QueueDiscipline:
+    if not isinstance(queue, str):
+        return queue()
+    return discipline_scanned(queue, default_scanning(queue) if scanning is None else scanning)
 
 
 def _releases(release_s: float | Sequence[float]) -> Sequence[float]:

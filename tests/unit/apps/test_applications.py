@@ -51,6 +51,11 @@ def test_it_has_the_arguments_that_measuring_sets_and_those_that_the_testbed_set
 
 
 @each_application
+def test_its_default_length_is_that_of_its_command_line(descriptor: ApplicationDescriptor) -> None:
+    assert defaults_of(descriptor.name)[descriptor.length] == descriptor.default_length
+
+
+@each_application
 def test_its_work_is_known_where_it_has_a_grid(descriptor: ApplicationDescriptor) -> None:
     if descriptor.has_grid:
         share = largest_share(descriptor.name, GRID, PROCESSORS)

@@ -376,6 +376,24 @@ def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbe
         planned(testbed, campaign.changed(rules={"total_limit": 3}), seed=1)
 
 
+@pytest.mark.parametrize("rules", [{"coallocation": "no"}, {"component_limit": 4}, {"most_components": 4}])
+def test_limits_on_components_are_refused_live_and_simulated_where_the_policy_splits_jobs_itself(testbed, rules):
+    campaign = CAMPAIGN.changed(policy="fcm", rules=rules, service_s={"low_s": 1, "high_s": 2}, jobs=30)
+    refused = r"rules: policy 'fcm' splits jobs itself, .* \(wf\), or state no rule but total_limit"
+    with pytest.raises(InvalidInput, match=refused):
+        planned(testbed, campaign, seed=1)
+    with pytest.raises(InvalidInput, match=refused):
+        campaign_jobs(campaign, testbed.topology, seed=1)
+
+
+def test_a_limit_on_the_total_holds_live_and_simulated_where_the_policy_splits_jobs_itself(testbed):
+    campaign = CAMPAIGN.changed(policy="fcm", rules={"total_limit": 8}, service_s={"low_s": 1, "high_s": 2}, jobs=30)
+    live = planned(testbed, campaign, seed=1)
+    simulated = campaign_jobs(campaign, testbed.topology, seed=1).jobs
+    assert {arrival.specification.components for arrival in live} == {(4,), (8,)}
+    assert [job.arrival_s for job in simulated] == [arrival.arrival_s for arrival in live]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -45,6 +45,17 @@ def test_a_job_list_under_local_schedulers_job_by_job(tmp_path: Path) -> None:
     assert found[4]["start_s"] == 10.0
 
 
+@pytest.mark.parametrize(("queue", "start_s"), [("placement", 13.0), ("placement-adaptive", 61.0)])
+def test_a_blocked_job_of_a_list_is_tried_again_at_the_interval_of_the_paper_that_has_the_queue(
+    queue: str, start_s: float, tmp_path: Path
+) -> None:
+    blocking = {"id": 1, "arrival_s": 0.0, "service_s": 10, "components": [32, 32, 32, 32]}
+    jobs = job_list(tmp_path, blocking, {"id": 2, "arrival_s": 1.0, "service_s": 5, "components": [16]})
+    out = tmp_path / "out.jsonl"
+    simulate_workload(jobs, SimulationOptions(queue=queue, topology="four-by-32"), out)
+    assert outcomes(out)[2]["start_s"] == start_s
+
+
 def test_the_order_of_the_lines_does_not_matter(tmp_path: Path) -> None:
     options = SimulationOptions(queue="lp-rd", topology="four-by-32", seed=3)
     written = []

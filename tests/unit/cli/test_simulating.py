@@ -56,6 +56,15 @@ def test_a_simulation_has_its_verdict_with_it(jobs: str, tmp_path: Path) -> None
     assert run("simulate", str(loaded), "--jobs", "20", "--require", "void").exit_code == 0
 
 
+def test_jobs_that_a_live_run_would_end_at_their_limit_are_counted(tmp_path: Path) -> None:
+    stated = [line for line in (CAMPAIGNS / "W2.yaml").read_text().splitlines() if not line.startswith("background")]
+    limited = tmp_path / "limited.yaml"
+    limited.write_text("\n".join([*stated, ""]).replace("run_time_limit_s: 900", "run_time_limit_s: 100"))
+    said = "Longer in one cluster than run_time_limit_s (100 s): 5 of 5 jobs."
+    assert said in run("simulate", str(limited), "--jobs", "5").stderr
+    assert "run_time_limit_s" not in run("simulate", "W2", "--jobs", "5").stderr
+
+
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:
     assert json.loads(run("simulate", jobs, "--json").stdout)["policy"] == "wf"
     assert json.loads(run("simulate", jobs, "--policy", "fcm", "--json").stdout)["policy"] == "fcm"

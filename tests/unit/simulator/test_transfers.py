@@ -220,6 +220,16 @@ def test_a_job_whose_file_shares_a_link_holds_its_processors_until_the_file_is_t
     assert {life.claimed_s for life in found.values()} == {0.0 if claiming is None else 7.5}
 
 
+def test_without_middleware_and_shared_links_a_transfer_takes_as_long_as_it_was_estimated():
+    surroundings = Surroundings({"file-1": FileState((0,), SIZE_BYTES)}, STATED)
+    result = simulate(
+        [reading(1, 0.0)], clusters=(8,) * CLUSTERS, queue="gs", policy=Apart(), surroundings=surroundings,
+        keep_jobs=True,
+    )  # fmt: skip
+    (life,) = result.finished
+    assert (life.placed_s, life.transfer_s, life.start_s, life.finish_s) == (0.0, 10.0, 10.0, 60.0)
+
+
 def test_later_jobs_are_placed_by_what_earlier_transfers_measured():
     found = lives([reading(1, 0.0), reading(2, 0.0), reading(3, 100.0)])
     assert found[3].transfer_s == 20.0

@@ -115,6 +115,23 @@ def test_stated_iterations_are_divided_where_no_execution_times_are_drawn() -> N
     assert [{arrival.specification.arguments["iterations"] for arrival in each} for each in scaled] == [{4}, {1}]
 
 
+@pytest.mark.parametrize(
+    ("stated", "scale", "days"),
+    [({}, 2, 10), ({"days": 50}, 2, 20), ({"days": 5}, 2, 2), ({"analysis-every-days": 5}, 4, 5)],
+)
+def test_a_time_scale_leaves_ensflow_whole_periods_with_an_analysis(
+    stated: dict[str, int], scale: float, days: int
+) -> None:
+    ensflow = campaign_named("first").changed(application="ensflow", arguments={"grid": 64, **stated}, time_scale=scale)
+    assert {arrival.specification.arguments["days"] for arrival in coming(ensflow)} == {days}
+
+
+def test_a_time_scale_that_leaves_ensflow_no_analysis_is_refused_with_the_largest_that_does() -> None:
+    ensflow = campaign_named("first").changed(application="ensflow", arguments={"grid": 64}, time_scale=4)
+    with pytest.raises(InvalidInput, match=r"time_scale: 4 leaves ensflow jobs of 20 days fewer than the 10 .* use 2 "):
+        coming(ensflow)
+
+
 def test_a_length_under_another_name_than_the_applications_own_is_refused() -> None:
     arguments = {"grid": 400, "iterations": 30}
     campaign = campaign_named("first").changed(application="heat", arguments=arguments)
