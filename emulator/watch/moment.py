@@ -205,7 +205,7 @@ def _waiting(known: KnownRun) -> tuple[Waiting, ...]:
     """Return the waiting jobs: those that the broker listed, in its order, then those that came since."""
     queued = {number: job for number, job in known.unfinished.items() if job.state is JobState.QUEUED}
     listed = [
-        Waiting(queued.pop(entry.job, None) or _job_of(entry), entry.placement_tries)
+        Waiting(queued.pop(entry.job) if entry.job in queued else _job_of(entry), entry.placement_tries)
         for entry in known.queue or ()
         if entry.job in queued or not known.is_known(entry.job)
     ]
