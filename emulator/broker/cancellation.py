@@ -83,11 +83,20 @@ class Cancellation:
             self._scheduling.catch_up(run)
         return run
 
-    def end_run_if_empty(self) -> None:
-        """End the run that a killed broker was ending, once its jobs are settled."""
-        run = self._registry.current
-        if run is not None and run.is_ending and not run.unfinished:
-            self.end_run(run.id)
+    def awaits_jobs(self, number: int) -> bool:
+        """Return whether a run is being ended and some of its jobs have not ended.
+
+        Raises:
+            UnknownName: if there is no such run.
+        """
+        run = self._registry.run(number)
+        return run.is_ending and bool(run.unfinished)
+
+    def end_runs_if_empty(self) -> None:
+        """End each run that is being ended and whose jobs have ended, though nobody may wait for that any more."""
+        for run in (self._registry.default_run, self._registry.current):
+            if run is not None and run.is_ending and not run.unfinished:
+                self.end_run(run.id)
 
     def _stop_deciding(self, run: Run) -> None:
         if run.is_ending:

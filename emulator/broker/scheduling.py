@@ -65,11 +65,20 @@ class Scheduling:
         self._round = 0
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
         self._runs: Callable[[], Sequence[Run]] = list
+        self._end_runs_if_empty: Callable[[], object] = lambda: None
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
 
-    def open(self, post: Callable[[Callable[[], object]], None], runs: Callable[[], Sequence[Run]]) -> None:
-        """Hand what other threads report to the loop by `post` from now on; `runs` returns the running runs."""
-        self._post, self._runs = post, runs
+    def open(
+        self,
+        post: Callable[[Callable[[], object]], None],
+        runs: Callable[[], Sequence[Run]],
+        end_runs_if_empty: Callable[[], object],
+    ) -> None:
+        """Hand what other threads report to the loop by `post` from now on.
+
+        `runs` returns the running runs; `end_runs_if_empty` is called when a job of a run that is being ended ends.
+        """
+        self._post, self._runs, self._end_runs_if_empty = post, runs, end_runs_if_empty
         self.supervisor.open(self.post_in_time)
         self.readings.open(post, self._grants)
 
@@ -185,6 +194,8 @@ class Scheduling:
                 run.undecided_departures = (*run.undecided_departures, departure)
         if departure is not None:
             self.decide(run, departure)
+        if run.is_ending:
+            self.changes.do_in_time(self._end_runs_if_empty)
 
     def place_again(self, run: Run, job: LiveJob, given_back: GivenBack) -> None:
         """Have a job whose claims failed placed again: to the discipline it departs, and arrives anew.

@@ -74,11 +74,12 @@ class Broker:
         self._submissions = Submissions(
             topology, journal, self._scheduling, self._replicas, self._registry, self._loop.post
         )
-        self._health = BrokerHealth(unreachable=tuple(topology.cluster_names))
+        newest = self._registry.last_run_number
+        self._health = BrokerHealth(unreachable=tuple(topology.cluster_names), last_run=newest)
 
     def open(self) -> None:
         """Start the loop and watch the clusters."""
-        self._scheduling.open(self._loop.post, lambda: self._registry.running)
+        self._scheduling.open(self._loop.post, lambda: self._registry.running, self._cancellation.end_runs_if_empty)
         self._replicas.open(self._scheduling.post_in_time)
         self._loop.post(self._recover)
         self._loop.open()
@@ -172,7 +173,7 @@ class Broker:
         """
         self._loop.call(partial(self._cancellation.stop_run, number))
         deadline_host_s = time.monotonic() + END_TIMEOUT_HOST_S
-        while self._loop.call(lambda: bool(self._registry.run(number).unfinished)):
+        while self._loop.call(partial(self._cancellation.awaits_jobs, number)):
             if time.monotonic() > deadline_host_s:
                 raise TestbedNotUp(
                     f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s (`testbed jobs` shows "
@@ -241,7 +242,7 @@ class Broker:
         Raises:
             UnknownName: if there is no such run.
         """
-        live = self._loop.call(partial(self._registry.live_views, run))
+        live = self._loop.call(partial(self._registry.live_views, run, after, limit))
         stored = self._journal.last_views(run, after, limit)
         # What the journal holds of a job that has ended meanwhile is newer.
         return [job if job.state.final else live.get(job.id, job) for job in stored]
@@ -321,7 +322,7 @@ class Broker:
             return False
         for run in self._registry.running:
             self._scheduling.restore_behind(run)
-        self._cancellation.end_run_if_empty()
+        self._cancellation.end_runs_if_empty()
         return not self._is_degraded()
 
     def _recover(self) -> None:
@@ -329,7 +330,7 @@ class Broker:
         patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._give_up_recovery,))
         patience.daemon = True
         patience.start()
-        self._cancellation.end_run_if_empty()
+        self._cancellation.end_runs_if_empty()
 
     def _on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
         self._scheduling.supervisor.on_allocation(manager, event)
@@ -337,11 +338,11 @@ class Broker:
     def _on_cluster_found(self, cluster: str) -> None:
         self._scheduling.cluster_found(cluster)
         self._recovery.cluster_found(cluster)
-        self._cancellation.end_run_if_empty()
+        self._cancellation.end_runs_if_empty()
 
     def _give_up_recovery(self) -> None:
         self._recovery.give_up()
-        self._cancellation.end_run_if_empty()
+        self._cancellation.end_runs_if_empty()
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:

@@ -81,15 +81,14 @@ work() {
 }
 """
 
+# In an empty folder `*` stands for itself, which is no file's name; grep ends with 1 if nothing is kept.
 TIDY = """
 cd "$HOME" && mkdir -p .testbed/files/"$testbed" .testbed/incoming/"$testbed" || exit
 rm -rf -- .testbed/incoming/"$testbed"
 cd .testbed/files/"$testbed" || exit
 keep=$(cat)
-for name in *; do
-    [ -e "$name" ] || continue
-    if grep -qxF -- "$name" <<< "$keep"; then echo "$name"; else rm -rf -- "$name"; fi
-done
+printf '%s\\n' * | grep -vxF -f <(echo "$keep") | xargs -r -d '\\n' rm -rf --
+printf '%s\\n' * | grep -xF -f <(echo "$keep") || (( $? == 1 ))
 """
 
 FREE_BYTES = 'df --output=avail -B1 "$HOME" | tail -n 1'

@@ -16,7 +16,7 @@ from typing import Final
 
 from emulator.client import BrokerClient
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import TestbedBusy, TestbedError, UnknownName
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedError, TestbedNotUp, UnknownName
 from emulator.model.files import FileRegistration
 from emulator.model.topology import Topology
 from emulator.policies.bandwidth import BandwidthForecast, stated_bytes_per_s
@@ -37,6 +37,8 @@ HOST_PATIENCE_S: Final = 10.0
 
 _AT_ONCE: Final = 4
 _HOST_RETRY_S: Final = 0.5
+_PASSING: Final = (TestbedNotUp, TestbedBusy)
+"""What may be otherwise soon: a broker that restarts or cannot write, a file that is in use or still being made."""
 
 
 def stated_surroundings(topology: Topology, files: Mapping[str, InputFile]) -> Surroundings:
@@ -55,7 +57,7 @@ class FileKeeper:
     """A context manager that makes the files of coming jobs, removes those of ended ones, and removes all at its end.
 
     `files` are in the order in which their jobs arrive, `arrivals_s` says when. `make` and `remove` may raise
-    `TestbedError`; a file that is still in use (`TestbedBusy`) is removed later.
+    `TestbedError`; they are called again after one that may pass, such as that the file is in use (`TestbedBusy`).
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class FileKeeper:
     def close(self) -> list[TestbedError]:
         """Stop, remove all files that are left, and return what could not be removed.
 
-        Files that are still in use are waited for a little: the last jobs may only just have ended.
+        What may pass is waited for a little: the last jobs may only just have ended.
         """
         with self._lock:
             self._stopped = True
@@ -125,8 +127,8 @@ class FileKeeper:
         while True:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 failures = [failure for failure in pool.map(self._removed, sorted(self._made)) if failure is not None]
-            in_use = any(isinstance(failure, TestbedBusy) for failure in failures)
-            if not in_use or time.monotonic() > host_deadline_s:
+            may_pass = any(isinstance(failure, _PASSING) for failure in failures)
+            if not may_pass or time.monotonic() > host_deadline_s:
                 return failures
             time.sleep(_HOST_RETRY_S)
 
@@ -151,10 +153,25 @@ class FileKeeper:
         return None
 
     def _make_one(self, name: str) -> None:
-        host_began_s = time.monotonic()
-        self._make(name, self._files[name])
-        self._made.add(name)
-        self._host_lead_s = max(self._host_lead_s, LEADS * (time.monotonic() - host_began_s))
+        """Make a file; what may pass is waited for within the lead."""
+        host_deadline_s = time.monotonic() + self._host_lead_s
+        while True:
+            host_began_s = time.monotonic()
+            try:
+                self._make(name, self._files[name])
+            except _PASSING as failure:
+                if isinstance(failure, TestbedNotUp):
+                    self._made.add(name)  # without an answer it may have been made all the same
+                if time.monotonic() > host_deadline_s or self._is_stopped_within(_HOST_RETRY_S):
+                    raise
+            else:
+                self._made.add(name)
+                self._host_lead_s = max(self._host_lead_s, LEADS * (time.monotonic() - host_began_s))
+                return
+
+    def _is_stopped_within(self, host_wait_s: float) -> bool:
+        with self._lock:
+            return self._lock.wait_for(lambda: self._stopped, host_wait_s)
 
     def _remove_ended(self, clock: EmulatedClock) -> None:
         while True:
@@ -163,17 +180,18 @@ class FileKeeper:
                 if self._stopped:
                     return
                 ended, self._ended = self._ended, []
-            busy = [name for name in ended if isinstance(self._removed(name), TestbedBusy)]
+            left = [name for name in ended if isinstance(self._removed(name), _PASSING)]
             with self._lock:
-                # Its job has ended, but what was brought for it is still being given back.
-                self._lock.wait_for(lambda: self._stopped, _HOST_RETRY_S if busy else 0.0)
-                self._ended += busy
+                # Its job has ended, but what was brought for it may still be being given back.
+                self._lock.wait_for(lambda: self._stopped, _HOST_RETRY_S if left else 0.0)
+                self._ended += left
 
     def _removed(self, name: str) -> TestbedError | None:
         if name not in self._made:
             return None
         try:
-            self._remove(name)
+            with suppress(UnknownName):  # the answer to a former request was lost, or it was never made
+                self._remove(name)
         except TestbedError as failure:
             return failure
         self._made.discard(name)
@@ -192,6 +210,7 @@ def remove_left(client: BrokerClient, campaign: str) -> None:
 def kept_files(
     client: BrokerClient,
     topology: Topology,
+    campaign: str,
     files: Mapping[str, InputFile],
     arrivals_s: Mapping[str, float],
     dilation: Dilation,
@@ -199,16 +218,28 @@ def kept_files(
 ) -> Iterator[FileKeeper]:
     """Keep `files` at their sites while their jobs need them; at the end of the context none is left.
 
+    The run of the `campaign` holds the testbed, so what a former one has left is removed first.
+
     Raises:
         InvalidInput: if one of the first names is taken.
         TransferFailed: if one of the first could not be made.
     """
+    asked: set[str] = set()
 
     def make(name: str, file: InputFile) -> None:
         sites = tuple(topology.cluster_names[site] for site in file.sites)
         size_bytes = max(1, round(file.size_bytes))
-        client.register_file(FileRegistration(name=name, size_bytes=size_bytes, sites=sites, seed=seed))
+        is_asked_again = name in asked
+        asked.add(name)
+        try:
+            client.register_file(FileRegistration(name=name, size_bytes=size_bytes, sites=sites, seed=seed))
+        except InvalidInput:
+            made = {file.name: file.size_bytes for file in client.files()} if is_asked_again else {}
+            if made.get(name) != size_bytes:
+                raise
 
+    if files:
+        remove_left(client, campaign)
     keeper = FileKeeper(files, arrivals_s, dilation, make, client.remove_file)
     failures: list[TestbedError] = []
     try:

@@ -67,14 +67,16 @@ class FileRegistry:
         """Make a file at its sites and enter it into the catalogue.
 
         Raises:
-            InvalidInput: if the name is taken, a site does not exist, or this host's disk has no room.
+            InvalidInput: if the name is taken, or this host's disk has no room.
+            UnknownName: if a site does not exist.
+            TestbedBusy: if a file of that name is being made or removed.
             TransferFailed: if it could not be made at a site; it then exists at none.
             ClusterUnreachable: if a site does not answer.
             JournalFailed: if it cannot be recorded; it then exists at no site.
         """
         for site in registration.sites:
             if site not in self._servers:
-                raise InvalidInput(f"sites: there is no cluster {site!r} (known: {', '.join(self._servers)}).")
+                raise UnknownName(f"sites: there is no cluster {site!r} (known: {', '.join(self._servers)}).")
         name, sites = registration.name, list(registration.sites)
         self._call(lambda: self._reserve_new(name))
         try:
@@ -94,7 +96,7 @@ class FileRegistry:
 
         Raises:
             UnknownName: if there is none.
-            TestbedBusy: if a job that has not ended needs it.
+            TestbedBusy: if a job that has not ended needs it, or it is being made or removed.
             JournalFailed: if its removal cannot be recorded; it is there then.
         """
         sites = self._call(lambda: self._withdraw(name))
@@ -119,9 +121,16 @@ class FileRegistry:
         return self._call(lambda: self._replicas.reconcile_site(site, expected, present))
 
     def _reserve_new(self, name: str) -> None:
-        if name in self._replicas.catalogue or name in self._reserved or self._replicas.operations.has_operation(name):
+        self._check_not_reserved(name)
+        if name in self._replicas.catalogue:
             raise InvalidInput(f"name: a file {name!r} is there already; remove it first, or choose another name.")
+        if self._replicas.operations.has_operation(name):
+            raise _being_changed(name)
         self._reserved.add(name)
+
+    def _check_not_reserved(self, name: str) -> None:
+        if name in self._reserved:
+            raise _being_changed(name)
 
     def _reserve_room(self, reserved: contextlib.ExitStack, registration: FileRegistration) -> None:
         try:
@@ -130,9 +139,8 @@ class FileRegistry:
             raise InvalidInput(f"size_bytes: {error}") from error
 
     def _withdraw(self, name: str) -> list[str]:
+        self._check_not_reserved(name)
         entry = self._replicas.catalogue.entry(name)
-        if name in self._reserved:
-            raise UnknownName(f"File {name!r} is being removed already.")
         if entry.in_use or name in self._needed() or self._replicas.operations.is_awaited(name):
             raise TestbedBusy(f"File {name!r} is needed by a job that has not ended: await it, or cancel it.")
         self._replicas.catalogue.remove(name)
@@ -173,3 +181,7 @@ class FileRegistry:
                 )
             )
         return views
+
+
+def _being_changed(name: str) -> TestbedBusy:
+    return TestbedBusy(f"File {name!r} is being made or removed: wait for it.")

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from emulator.broker.files.disk_space import DiskSpace
+from emulator.broker.files.disk_space import DiskSpace, Reservation
 from emulator.clusters.file_server import Fetched, FileServer, RunningTransfer, StoredFile
 from emulator.clusters.passes import passing
+from emulator.model.clock import host_clock_step_s
 from emulator.model.errors import TestbedError, TransferFailed
 
 
@@ -89,7 +92,7 @@ class Transfer:
 
     def _fetch(self) -> Fetched:
         with contextlib.ExitStack() as held:
-            self._reserve_room(held)
+            room = self._reserve_room(held)
             # A container has a key to all containers, and real heads have keys of their own.
             doors = [self._source_server] if self._source_server.is_real and not self._target.is_real else []
             key = held.enter_context(passing(f"file-{self._label}", doors))
@@ -98,16 +101,16 @@ class Transfer:
                 self._running = running
                 if self.cancelled:
                     running.cancel()
-            return running.wait(self._on_progress)
+            return running.wait(partial(self._on_progress, room))
 
-    def _reserve_room(self, held: contextlib.ExitStack) -> None:
+    def _reserve_room(self, held: contextlib.ExitStack) -> Reservation:
         try:
-            held.enter_context(self._disk_space.reserved([self._target.site], self._file.size_bytes))
+            return held.enter_context(self._disk_space.reserved([self._target.site], self._file.size_bytes))
         except TransferFailed as error:
             raise TransferFailed(f"File {self._file.name!r} did not come to {self._target.site!r}: {error}") from error
 
-    def _on_progress(self, received_bytes: int) -> None:
-        self.received_bytes = received_bytes
+    def _on_progress(self, room: Reservation, received_bytes: int) -> None:
+        room.written_bytes = self.received_bytes = received_bytes
 
 
 class Delivery:
@@ -119,14 +122,18 @@ class Delivery:
     def __init__(self, missing: set[str]) -> None:
         self._missing = set(missing)
         self._problem = ""
-        self._host_arrived_s: float | None = None
+        self._host_steady_arrived_s: float | None = None
         self._settled = threading.Event()
         self._settle_if_complete()
 
     def arrived(self, site: str, host_arrived_s: float) -> None:
-        """Take note that the file is at `site`, where its last byte came at `host_arrived_s`."""
+        """Take note that the file is at `site`, where its last byte came at `host_arrived_s` of the wall clock.
+
+        If that clock was set back since, the file came now at the latest.
+        """
         self._missing.discard(site)
-        self._host_arrived_s = max(host_arrived_s, self._host_arrived_s or host_arrived_s)
+        steady_s = min(host_arrived_s, time.time()) - host_clock_step_s()
+        self._host_steady_arrived_s = max(steady_s, self._host_steady_arrived_s or steady_s)
         self._settle_if_complete()
 
     def fail(self, reason: str) -> None:
@@ -143,7 +150,9 @@ class Delivery:
         self.fail("The job ended while its input file was under way.")
 
     def complete(self) -> float | None:
-        """Wait until the file is at all clusters of the job; returns the host timestamp of its last arrival, if any.
+        """Wait until the file is at all clusters of the job; returns when it came to the last one, if it was brought.
+
+        That is a timestamp of the host's steady clock.
 
         Raises:
             TransferFailed: if it will not be.
@@ -151,7 +160,7 @@ class Delivery:
         self._settled.wait()
         if self._problem:
             raise TransferFailed(self._problem)
-        return self._host_arrived_s
+        return self._host_steady_arrived_s
 
     def _settle_if_complete(self) -> None:
         if not self._missing:

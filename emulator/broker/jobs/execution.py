@@ -45,7 +45,9 @@ class Preparation(Protocol):
         ...
 
     def complete(self) -> float | None:
-        """Wait until it is done or has been ended; returns the host timestamp at which the last file was there, if any.
+        """Wait until it is done or has been ended; returns when the last file was there, if one was brought.
+
+        That is a timestamp of the host's steady clock: the wall clock may be set before the job starts.
 
         Raises:
             TestbedError: if it failed; the job then fails for that reason.
@@ -97,16 +99,17 @@ class LaunchSpec:
     memory_mb: float = 0.0
     clocks_ahead_s: Mapping[str, float] = field(default_factory=dict)
 
-    def start_s(self, procedure: ClaimingProcedure, host_arrived_s: float | None = None) -> float | None:
+    def start_s(self, procedure: ClaimingProcedure, host_steady_s: float | None = None) -> float | None:
         """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can.
 
-        A job whose input file comes later than was estimated begins when it is there, at `host_arrived_s`.
+        A job whose input file comes later than was estimated begins when it is there, at `host_steady_s` of the host's
+        steady clock.
         """
         if self.overhead_s is None and procedure.start_s <= procedure.claim_s:
             return None
         claimed_s = procedure.claim_s if self.submission is None else self.submission.served_s
         start_s = max(procedure.start_s, claimed_s + (self.overhead_s or 0.0))
-        return start_s if host_arrived_s is None else max(start_s, self.clock.emulated_timestamp_s(host_arrived_s))
+        return start_s if host_steady_s is None else max(start_s, self.clock.reading_s(host_steady_s))
 
 
 class _NotClaimed(Exception):

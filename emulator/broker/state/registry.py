@@ -146,14 +146,15 @@ class RunRegistry:
         """Get the job of that number, if there is one that has not ended."""
         return next((run.jobs[number] for run in self._holding_jobs if number in run.jobs), None)
 
-    def live_views(self, run: int | None) -> dict[int, JobView]:
-        """Get the jobs of a run, or all, that have not ended.
+    def live_views(self, run: int | None, after: int = 0, limit: int | None = None) -> dict[int, JobView]:
+        """Get the jobs of a run, or all, that have not ended: the first `limit` of those numbered above `after`.
 
         Raises:
             UnknownName: if there is no such run.
         """
         runs = self._holding_jobs if run is None else [self.run(run)]
-        return {job.id: job.view(self._topology) for each in runs for job in each.jobs.values()}
+        jobs = {number: job for each in runs for number, job in each.jobs.items() if number > after}
+        return {number: jobs[number].view(self._topology) for number in sorted(jobs)[:limit]}
 
     def needed_files(self) -> set[str]:
         """Get the input files of the jobs that have not ended."""

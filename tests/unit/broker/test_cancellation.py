@@ -123,7 +123,11 @@ def test_nobody_goes_on_waiting_for_a_run_that_did_not_end_in_time(setup, monkey
         setup.broker.current_run()
         execution._stopping.wait(0.2)
         assert posted == []
+    with pytest.raises(TestbedNotUp, match="being ended"):
+        setup.submit(8)
     execution.stop(JobState.CANCELLED, "Cancelled.")
+    setup.until_state(job, JobState.CANCELLED)
+    setup.until_state(setup.submit(8), JobState.STARTING)  # the run takes jobs again, though nobody asked for its end
 
 
 def test_what_fails_in_one_run_s_scan_does_not_keep_another_s_from_being_done(setup, monkeypatch):

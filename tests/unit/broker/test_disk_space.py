@@ -103,3 +103,19 @@ def test_an_old_answer_serves_no_more(space: DiskSpace, monkeypatch: pytest.Monk
         with space.reserved(SITES[:1], 1):
             pass
     assert len(answers) == 2
+
+
+def test_what_has_been_written_of_a_file_under_way_is_not_counted_twice(
+    space: DiskSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_host_s = [1000.0]
+    monkeypatch.setattr(disk_space.time, "monotonic", lambda: now_host_s[0])
+    with space.reserved(SITES[:1], 600) as under_way:
+        under_way.written_bytes = 500
+        for server in space._servers.values():
+            server.disk_bytes -= 500
+        now_host_s[0] += ANSWER_SERVES_HOST_S + 1.0
+        with space.reserved(SITES[:1], 300):
+            pass
+        with pytest.raises(TransferFailed, match="but 400 are available"), space.reserved(SITES[:1], 401):
+            pass

@@ -6,9 +6,11 @@ import time
 
 import pytest
 
+from emulator.broker.files.transfers import Delivery
 from emulator.broker.jobs.execution import JobExecution, LaunchSpec
 from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended, Started
+from emulator.model import clock
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import RunFailed
 from emulator.model.job import Component, JobState, Placement
@@ -126,6 +128,22 @@ def test_a_job_whose_file_comes_later_than_estimated_is_planned_to_start_when_it
         assert steps.host_start_timestamp_s == pytest.approx(steps.host_arrived_s, abs=1e-3)
     else:
         assert job.clock.emulated_timestamp_s(steps.host_start_timestamp_s) >= TRANSFER_S - 0.01
+
+
+@pytest.mark.parametrize("is_reported_before", [True, False])
+def test_a_wall_clock_that_is_set_back_after_the_file_came_delays_no_start(monkeypatch, is_reported_before):
+    monkeypatch.setattr(clock, "_STEADY", clock._SteadyClock())
+    read, host_arrived_s = time.time, time.time()
+    delivery, steps = Delivery({"east"}), Steps()
+    if is_reported_before:
+        delivery.arrived("east", host_arrived_s)
+    monkeypatch.setattr(time, "time", lambda: read() - 3_600.0)
+    if not is_reported_before:
+        delivery.arrived("east", host_arrived_s)
+    steps.host_arrived_s = delivery.complete()
+    job = ReportedExecution(steps)
+    job.events()
+    assert steps.host_start_timestamp_s == pytest.approx(job.clock.host_timestamp_s(TRANSFER_S), abs=1e-3)
 
 
 def test_the_middleware_s_overhead_counts_from_the_try_that_succeeded():

@@ -112,6 +112,20 @@ def test_health_metrics_and_whether_a_run_exists_do_not_wait_for_the_loop(setup)
         release.set()
 
 
+def test_a_run_of_a_former_broker_exists_before_the_loop_of_the_next_one_begins(tmp_path):
+    setup = BrokerSetup(tmp_path)
+    run = begin_fast_run(setup)
+    setup.close()
+
+    class Again(BrokerSetup):
+        def make_broker(self, *arguments):
+            broker = super().make_broker(*arguments)
+            broker.check_run(run)
+            return broker
+
+    Again(tmp_path).close()
+
+
 def test_allocation_events_reach_their_claim_while_the_loop_is_busy(setup):
     setup.east.holds_back = True
     job = setup.submit(4, **EAST_ONLY)

@@ -151,7 +151,6 @@ def test_files_are_registered_listed_and_removed_over_http(api, setup):
         ({"name": "input\n"}, "name"),
         ({"size_bytes": -1}, "size_bytes"),
         ({"size_bytes": 10**15}, "size_bytes"),
-        ({"sites": ["paris"]}, "sites: there is no cluster 'paris'"),
         ({"sites": []}, "sites"),
         ({"mode": "0777"}, "unknown key 'mode'"),
     ],
@@ -161,6 +160,13 @@ def test_a_registration_that_cannot_be_meant_gets_one_sentence_naming_the_field(
     assert answer.status_code == 422
     assert said in answer.json()["error"]
     assert "\n" not in answer.json()["error"]
+    assert setup.files["east"].files == {}
+
+
+def test_a_registration_at_an_unknown_cluster_is_not_found(api, setup):
+    answer = api.post("/v1/files", json={"name": "input", "size_bytes": 10, "sites": ["east", "paris"]})
+    said = "sites: there is no cluster 'paris' (known: east, west)."
+    assert (answer.status_code, answer.json()) == (404, {"error": said, "kind": "UnknownName"})
     assert setup.files["east"].files == {}
 
 

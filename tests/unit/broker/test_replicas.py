@@ -86,11 +86,42 @@ def test_a_registration_that_fails_at_one_site_leaves_nothing_at_any(files):
     files.register("input", "delft", "leiden")
 
 
-@pytest.mark.parametrize(("name", "site", "said"), [("input", "delft", "'input' is there"), ("new", "paris", "sites")])
-def test_what_cannot_be_registered_is_refused_by_its_field(files, name, site, said):
+def test_a_name_that_is_taken_is_refused(files):
     files.register()
-    with pytest.raises(InvalidInput, match=said):
-        files.register(name, site)
+    with pytest.raises(InvalidInput, match="'input' is there already"):
+        files.register()
+
+
+def test_a_file_at_an_unknown_cluster_is_refused(files):
+    with pytest.raises(UnknownName, match=r"^sites: there is no cluster 'leyden' \(known: "):
+        files.register("new", "delft", "leyden")
+    assert files.registry.files() == []
+
+
+@pytest.mark.parametrize("change", ["make", "remove"])
+def test_a_file_that_is_being_made_or_removed_can_be_neither_registered_nor_removed(files, change, monkeypatch):
+    if change == "remove":
+        files.register()
+    begun, may_go_on, delft = threading.Event(), threading.Event(), files.servers["delft"]
+    work = getattr(delft, change)
+
+    def slowly(*arguments):
+        begun.set()
+        assert may_go_on.wait(PATIENCE_HOST_S)
+        return work(*arguments)
+
+    monkeypatch.setattr(delft, change, slowly)
+    changing = threading.Thread(target=files.register if change == "make" else files.registry.remove, args=("input",))
+    changing.start()
+    assert begun.wait(PATIENCE_HOST_S)
+    try:
+        for attempt in (files.register, files.registry.remove):
+            with pytest.raises(TestbedBusy, match=r"^File 'input' is being made or removed: wait for it\.$"):
+                attempt("input")
+    finally:
+        may_go_on.set()
+        changing.join()
+    assert [view.name for view in files.registry.files()] == (["input"] if change == "make" else [])
 
 
 def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
@@ -303,7 +334,11 @@ def test_what_is_under_way_is_reserved_on_this_host_s_disk(files):
         server.disk_bytes -= SIZE_BYTES
     files.servers["leiden"].holds_back = True
     first = files.deliver(1, leiden="delft")
-    files.until(lambda: files.servers["leiden"].transfers)
+    files.until(
+        lambda: [transfer.received_bytes for transfer in files.registry.file("input").transfers] == [SIZE_BYTES // 2]
+    )
+    for server in files.servers.values():
+        server.disk_bytes -= SIZE_BYTES // 2  # what has come is on the disk
     with pytest.raises(TransferFailed, match=f"but {SIZE_BYTES - 1} are available"):
         files.deliver(2, utrecht="delft").complete()
     files.servers["leiden"].transfers[0].go_on()

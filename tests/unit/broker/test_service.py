@@ -275,6 +275,14 @@ def test_a_timestamp_taken_before_the_wall_clock_was_set_lies_within_its_job(set
     assert view.claimed_s <= view.started_s < view.claimed_s + 60
 
 
+def test_a_page_of_jobs_costs_the_loop_no_job_beyond_it(setup):
+    jobs = [setup.submit(8, 8) for _ in range(4)]
+    registry = setup.broker._registry
+    assert list(setup.broker._loop.call(lambda: registry.live_views(0, after=jobs[0], limit=2))) == jobs[1:3]
+    assert [view.id for view in setup.broker.jobs(0, after=jobs[0], limit=2)] == jobs[1:3]
+    assert [view.id for view in setup.broker.jobs(None)] == jobs
+
+
 def test_a_job_that_has_ended_leaves_the_memory_and_is_still_shown(setup):
     jobs = [setup.submit(4) for _ in range(3)]
     for job in jobs[:2]:

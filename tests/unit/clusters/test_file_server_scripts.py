@@ -201,6 +201,20 @@ def test_tidying_leaves_what_is_to_be_kept_and_says_what_of_it_is_there(target):
     assert target.incoming == []
 
 
+@pytest.mark.parametrize("files", [0, 5_000])
+@pytest.mark.parametrize("kept", [[], ["file-0", "file-4999"]])
+def test_however_many_files_there_are_all_but_the_kept_ones_are_removed(target, files, kept):
+    folder = target.home / ".testbed/files/t"
+    folder.mkdir(parents=True)
+    for number in range(files):
+        (folder / f"file-{number}").touch()
+    there = kept if files else []
+    running = target.begin(tidy_command("t"))
+    output, errors = running.communicate("".join(f"{name}\n" for name in kept), timeout=60)
+    assert (running.returncode, sorted(output.split()), errors) == (0, there, "")
+    assert sorted(target.files) == there
+
+
 def test_removing_a_file_twice_is_no_error(target):
     target.make("input", 10)
     for _ in range(2):

@@ -8,9 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
+from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import TestbedBusy, TransferFailed
-from emulator.runs.input_files import FileKeeper
+from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, Unanswered, UnknownName
+from emulator.model.files import FileRegistration, FileView
+from emulator.runs.input_files import FileKeeper, kept_files
 from workloads.campaign_stream import InputFile
 
 WITHIN_HOST_S = 60.0
@@ -26,6 +28,7 @@ class Sites:
         self.broken: set[str] = set()
         self.busy: set[str] = set()
         self.always_busy: set[str] = set()
+        self.unanswered: set[str] = set()
         self._changed = threading.Condition()
 
     def make(self, name: str, file: InputFile) -> None:
@@ -34,6 +37,9 @@ class Sites:
         with self._changed:
             self.there.add(name)
             self._changed.notify_all()
+            if name in self.unanswered:
+                self.unanswered.discard(name)
+                raise Unanswered("The broker does not answer.")
 
     def remove(self, name: str) -> None:
         with self._changed:
@@ -42,6 +48,8 @@ class Sites:
             if name in self.busy:
                 self.busy.discard(name)
                 raise TestbedBusy(f"{name} is needed.")
+            if name not in self.there:
+                raise UnknownName(f"There is no file {name}.")
             self.there.discard(name)
             self._changed.notify_all()
 
@@ -128,3 +136,52 @@ def test_what_cannot_be_removed_is_said_at_the_end(sites: Sites) -> None:
     keeper.make_first()
     sites.always_busy = {"a"}
     assert [str(failure) for failure in keeper.close()] == ["a is needed."]
+
+
+def test_a_request_without_an_answer_is_made_again_and_its_file_is_left_nowhere(
+    keeper: FileKeeper, sites: Sites
+) -> None:
+    sites.unanswered = {"a", "b"}
+    keeper.make_first()
+    keeper.begin(clock_at(1999))
+    sites.await_state(lambda: sites.there == {"a", "b", "c"})
+    sites.remove("a")  # its removal was done, but the answer was lost
+    keeper.check()
+    assert keeper.close() == []
+    assert sites.there == set()
+
+
+class Broker:
+    """A broker's client by which files are registered; the answer to the first registration is lost."""
+
+    def __init__(self, *left: str) -> None:
+        self.there = {name: view_of(FileRegistration(name=name, size_bytes=1, sites=("delft",))) for name in left}
+        self.registrations = 0
+
+    def files(self) -> list[FileView]:
+        return list(self.there.values())
+
+    def register_file(self, registration: FileRegistration) -> FileView:
+        self.registrations += 1
+        if registration.name in self.there:
+            raise InvalidInput(f"name: a file {registration.name!r} is there already.")
+        self.there[registration.name] = view_of(registration)
+        if self.registrations == 1:
+            raise Unanswered("The broker does not answer.")
+        return self.there[registration.name]
+
+    def remove_file(self, name: str) -> None:
+        del self.there[name]
+
+
+def view_of(registration: FileRegistration) -> FileView:
+    return FileView(name=registration.name, size_bytes=registration.size_bytes, sha256="0" * 64, replicas=())
+
+
+def test_a_file_that_was_made_without_an_answer_counts_as_made_and_what_a_former_run_left_is_removed() -> None:
+    name, left, own = "mine-file-1", "mine-file-2", "own"
+    broker, topology = Broker(left, own), topology_named("mini")
+    with kept_files(broker, topology, "mine", {name: FILES["a"]}, {name: 0.0}, Dilation(1), seed=0):
+        assert set(broker.there) == {name, own}
+    assert broker.registrations == 2
+    assert set(broker.there) == {own}
