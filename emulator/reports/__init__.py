@@ -3,6 +3,7 @@
 On runs:
 
 summary                  the numbers of a run, computed from its directory
+executions               when the executions of jobs ended, and how long they took
 held_processors          how many processors the jobs of a run held
 tables                   several runs side by side
 figures                  the figures of runs and studies, each with the rows that it is drawn from

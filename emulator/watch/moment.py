@@ -220,7 +220,7 @@ def _job_of(entry: QueueEntryView) -> JobView:
         components=entry.components,
         request=RequestKind(entry.request),
     )
-    return JobView(
+    return JobView.model_construct(
         id=entry.job,
         run=entry.run,
         specification=specification,
