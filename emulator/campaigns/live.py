@@ -206,7 +206,7 @@ def _run(
     with (
         held(testbed, request) as run,
         kept_files(
-            testbed.client, testbed.topology, campaign.name, files, arrivals_s, Dilation(campaign.dilation), seed
+            testbed.client, testbed.topology, files, arrivals_s, Dilation(campaign.dilation), seed
         ) as input_files,
         recorded(testbed, run, manifest, path) as recorder,
     ):

@@ -210,15 +210,12 @@ def remove_left(client: BrokerClient, campaign: str) -> None:
 def kept_files(
     client: BrokerClient,
     topology: Topology,
-    campaign: str,
     files: Mapping[str, InputFile],
     arrivals_s: Mapping[str, float],
     dilation: Dilation,
     seed: int,
 ) -> Iterator[FileKeeper]:
     """Keep `files` at their sites while their jobs need them; at the end of the context none is left.
-
-    The run of the `campaign` holds the testbed, so what a former one has left is removed first.
 
     Raises:
         InvalidInput: if one of the first names is taken.
@@ -238,8 +235,6 @@ def kept_files(
             if made.get(name) != size_bytes:
                 raise
 
-    if files:
-        remove_left(client, campaign)
     keeper = FileKeeper(files, arrivals_s, dilation, make, client.remove_file)
     failures: list[TestbedError] = []
     try:
