@@ -178,10 +178,10 @@ def view_of(registration: FileRegistration) -> FileView:
     return FileView(name=registration.name, size_bytes=registration.size_bytes, sha256="0" * 64, replicas=())
 
 
-def test_a_file_that_was_made_without_an_answer_counts_as_made_and_what_a_former_run_left_is_removed() -> None:
-    name, left, own = "mine-file-1", "mine-file-2", "own"
-    broker, topology = Broker(left, own), topology_named("mini")
-    with kept_files(broker, topology, "mine", {name: FILES["a"]}, {name: 0.0}, Dilation(1), seed=0):
-        assert set(broker.there) == {name, own}
+def test_a_file_that_was_made_without_an_answer_counts_as_made() -> None:
+    name = "mine-file-1"
+    broker, topology = Broker("own"), topology_named("mini")
+    with kept_files(broker, topology, {name: FILES["a"]}, {name: 0.0}, Dilation(1), seed=0):
+        assert set(broker.there) == {name, "own"}
     assert broker.registrations == 2
-    assert set(broker.there) == {own}
+    assert set(broker.there) == {"own"}
