@@ -162,7 +162,7 @@ def _matrix(matrix: Matrix, topology: str | None) -> tuple[PlannedRun, Topology]
 
 def _show(run: PlannedRun, shown: Plan, needed: float, *, as_json: bool) -> None:
     if as_json:
-        show_rows([_described(run, shown, least_dilation(needed))], as_json=True)
+        show_rows([_described(run, shown, max(needed, least_dilation(needed)))], as_json=True)
         return
     if len(run.jobs) <= _MOST_JOBS:
         show_rows(_job_rows(run, shown), as_json=False, title=f"Jobs at dilation {shown.dilation:g}")

@@ -42,6 +42,9 @@ from emulator.runs.recording import EndedJob, Recorder
 from emulator.runs.run_directory import read_rows, replace_rows
 
 FEWEST_ITERATIONS: Final = 8
+LONGEST_CYCLES: Final = 10
+"""A pilot lasts from meeting to meeting where that takes at most so many times the usual time of a pilot."""
+
 MOST_TRIES: Final = 3
 """A pilot is made at most this often at one dilation, if other work disturbs it."""
 
@@ -252,8 +255,8 @@ class _PilotSession:
 def _pilot(jobs: Sequence[EndedJob], once_s: float, dilation: Dilation, pace: Pace) -> Pilot:
     """Return what the jobs of a pilot showed: the largest strain of each kind, and the iteration of a single job.
 
-    The first job passes on data for `once_s`, which is no part of its iterations: the longer a pilot, the less of it
-    would be in each, and pilots at larger dilations are shorter.
+    Where the first job passes on data once, for `once_s`, the mean over its iterations has a part of that, and a larger
+    one in the shorter pilots at larger dilations. The median of them has none.
     """
     measures = _measures(jobs)
     found: dict[str, float] = {}
@@ -267,8 +270,8 @@ def _pilot(jobs: Sequence[EndedJob], once_s: float, dilation: Dilation, pace: Pa
     alone = len(jobs) == 1
     passes_on = alone and measures[0].lateness_adds_up
     own_time = most_own_time(in_a_campaign=pace.paced_middleware)
-    once_of_iteration_s = once_s / float(result.get("iterations") or 1)
-    iteration_s = max(0.0, float(result["iteration_s"]) - once_of_iteration_s)
+    spread_s = result.get("iteration_spread_s") if once_s > 0.0 else None
+    iteration_s = float(spread_s["median"] if spread_s else result["iteration_s"])
     return Pilot(dilation.factor, iteration_s, found, passes_on, own_time)
 
 
@@ -281,7 +284,8 @@ def _cpu_pressure(measures: JobMeasures) -> float:
 
 
 def _short(specification: JobSpecification, iteration_s: float, dilation: Dilation) -> JobSpecification:
-    """Return the job with iterations for a pilot's time, and no more than it has: from meeting to meeting, if it can.
+    """Return the job with iterations for a pilot's time, and no more than it has: from meeting to meeting, unless that
+    takes much longer.
 
     Otherwise an iteration of a short pilot would contain another share of a meeting than one of a long pilot.
     """
@@ -292,6 +296,8 @@ def _short(specification: JobSpecification, iteration_s: float, dilation: Dilati
     if known.measured_length is not None:
         length = max(length, known.measured_length)
     cycle = _iterations_to_meeting(known, specification)
+    if cycle * host_iteration_s > LONGEST_CYCLES * HOST_PILOT_S:
+        cycle = 1
     length = cycle * math.ceil(length / cycle)
     if isinstance(stated, int | float):
         most = int(stated)

@@ -164,6 +164,9 @@ class FileKeeper:
                     self._made.add(name)  # without an answer it may have been made all the same
                 if time.monotonic() > host_deadline_s or self._is_stopped_within(_HOST_RETRY_S):
                     raise
+            except InvalidInput:
+                self._made.discard(name)  # it is somebody else's
+                raise
             else:
                 self._made.add(name)
                 self._host_lead_s = max(self._host_lead_s, LEADS * (time.monotonic() - host_began_s))
@@ -221,17 +224,18 @@ def kept_files(
         InvalidInput: if one of the first names is taken.
         TransferFailed: if one of the first could not be made.
     """
-    asked: set[str] = set()
+    unanswered: set[str] = set()
 
     def make(name: str, file: InputFile) -> None:
         sites = tuple(topology.cluster_names[site] for site in file.sites)
         size_bytes = max(1, round(file.size_bytes))
-        is_asked_again = name in asked
-        asked.add(name)
         try:
             client.register_file(FileRegistration(name=name, size_bytes=size_bytes, sites=sites, seed=seed))
+        except TestbedNotUp:
+            unanswered.add(name)
+            raise
         except InvalidInput:
-            made = {file.name: file.size_bytes for file in client.files()} if is_asked_again else {}
+            made = {file.name: file.size_bytes for file in client.files()} if name in unanswered else {}
             if made.get(name) != size_bytes:
                 raise
 

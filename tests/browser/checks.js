@@ -148,6 +148,16 @@ const CHECKS = {
     equal(["background", "jobs"].map((topic) => light(19, topic).sign), ["unknown", "unknown"]);
     equal(["background", "jobs", "host"].map((topic) => light(20, topic).sign), ["bad", "bad", "good"]);
     equal([...light(20, "background").reasons], [["out of its band", 0]]);
+    known.run.reasons = [{ topic: "jobs", sentence: "the run has not ended" }];
+    equal(["background", "jobs"].map((topic) => light(20, topic).sign), ["unknown", "bad"]);
+  },
+  "a light that jobs have turned on keeps its sign whatever the run is"() {
+    const fields = { verdict: "suspect", reasons: [{ topic: "host", sentence: "busy" }] };
+    const known = store(job(1, [4], RAN, { state: "finished", fields }));
+    known.endS = 20;
+    known.run = { verdict: "void", reasons: [{ topic: "host", sentence: "of 1 job 1 is suspect" }, { topic: "links", sentence: "off" }] };
+    const sign = (topic) => lightsAt(known, 20).lights.find((light) => light.topic === topic).sign;
+    equal([sign("host"), sign("links")], ["doubt", "bad"]);
   },
   "a background has no fault once its run was judged without one"() {
     const known = store(job(1, [4], RAN, { state: "finished", fields: { verdict: "valid" } }));

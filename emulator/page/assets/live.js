@@ -38,6 +38,7 @@ export class LiveSource {
         this.isHeard = true;
         this.said("live", "");
       } catch (error) {
+        if (this.isHeard) this.hostMomentS = Date.now() / 1000 + this.hostOffsetS;
         this.isHeard = false;
         if (error instanceof Refused && error.status === 401) {
           this.generation += 1;
@@ -51,7 +52,7 @@ export class LiveSource {
     }
   }
 
-  /** The run's emulated time; while the broker is not heard, that of its last status. */
+  /** The run's emulated time; while the broker is not heard, that at which it fell silent. */
   nowS() {
     if (this.run === null || this.run.host_origin_s === null || this.run.host_origin_s === undefined) return 0;
     if (this.store.endS !== null) return this.store.latestS;

@@ -201,7 +201,7 @@ export function lightsAt(store, time) {
   if (isRunJudged) noteRun(lights, store.run);
   for (const light of lights.values()) {
     // The background is judged with the whole run, and only where there is one.
-    const isJudged = light.topic === "background" ? isRunJudged && store.hasBackground : judged > 0;
+    const isJudged = light.topic === "background" ? isRunJudged && hasEnded(store.run) && store.hasBackground : judged > 0;
     if (isJudged && !store.run.is_simulated) light.sign = worse(light.sign, "good");
   }
   return { lights: [...lights.values()], judged };
@@ -209,6 +209,7 @@ export function lightsAt(store, time) {
 
 export const TOPICS = ["phases", "host", "links", "background", "jobs"];
 export const SIGNS = { valid: "good", suspect: "doubt", void: "bad" };
+const NOT_ENDED = "the run has not ended";
 const ORDER = ["unknown", "good", "doubt", "bad"];
 
 function note(light, job, topic) {
@@ -224,9 +225,15 @@ function noteRun(lights, run) {
   for (const { topic, sentence } of run.reasons ?? []) {
     const light = lights.get(topic);
     if (light === undefined) continue;
-    light.sign = worse(light.sign, SIGNS[run.verdict] ?? "doubt");
+    // A reason of the run does not say how grave it is; where jobs or a check do, theirs is the sign.
+    if (light.sign === "unknown" || light.sign === "good") light.sign = SIGNS[run.verdict] ?? "doubt";
     if (!light.reasons.has(sentence)) light.reasons.set(sentence, 0);
   }
+}
+
+/** Whether a recorded run came to its end, and was judged then. */
+function hasEnded(run) {
+  return !(run.reasons ?? []).some((reason) => reason.sentence === NOT_ENDED);
 }
 
 function worse(a, b) {

@@ -65,7 +65,7 @@ def test_a_run_for_which_no_dilation_that_pilots_try_suffices_is_not_called_carr
     """Ranks must start within a thousandth of the middleware's time."""
     stated = ("first", "--time-scale", "1000", "--dilation", "128")
     found = as_json(call(*stated, "--json"))
-    assert (found["carried"], found["binding"], found["least_dilation"]) == (False, "middleware", 128.0)
+    assert (found["carried"], found["binding"], found["least_dilation"] > 128) == (False, "middleware", True)
     assert "of those that pilots try, up to 128, none suffices" in call(*stated).stdout
 
 
