@@ -37,7 +37,13 @@ from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import Campaign, recorded_campaign
 from workloads.campaign_stream import campaign_files
-from workloads.schedule import Arrival, read_schedule, specifications_by_number, stream_job
+from workloads.schedule import (
+    Arrival,
+    read_schedule,
+    scaled_run_time_limit_s,
+    specifications_by_number,
+    stream_job,
+)
 
 AS_STATED: Final = "as the topology states"
 AS_RECORDED: Final = "the mean of the live run, whose topology states none"
@@ -83,6 +89,7 @@ def like_run(
         failed_claims=failed_claims,
         transfers=Transfers.over(topology, chance.logins_s, chance.checks_s) if files else None,
         release_s=chance.releases_s,
+        run_time_limit_s=scaled_run_time_limit_s(campaign),
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,

@@ -87,6 +87,7 @@ def simulate_prepared(
             failed_claims=subject.failed_claims,
             transfers=subject.transfers,
             release_s=subject.release_s,
+            run_time_limit_s=subject.run_time_limit_s,
             time_scale=float(subject.record.get("time_scale", 1.0)),
         )
     if out is not None:
@@ -195,6 +196,7 @@ def _policy(subject: SimulatedWorkload) -> str | PlacementPolicy | None:
 
 def _recorder(lines: TextIO) -> Callable[[FinishedJob], None]:
     def record(job: FinishedJob) -> None:
-        lines.write(outcome_line(JobOutcome(job.id, job.start_s, job.finish_s, job.clusters)))
+        if not job.reached_limit:
+            lines.write(outcome_line(JobOutcome(job.id, job.start_s, job.finish_s, job.clusters)))
 
     return record

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run, judge_unfinished
-from emulator.model.job import JobSpecification, JobState
+from emulator.model.job import LIMIT_REACHED, JobSpecification, JobState
 from emulator.model.records import (
     BackgroundRow,
     ComponentRow,
@@ -61,7 +61,7 @@ class Ends(Protocol):
 
     @property
     def finished(self) -> Sequence[FinishedJob]:
-        """The jobs that finished."""
+        """The jobs that finished, and those that were ended at the run-time limit."""
         ...
 
     @property
@@ -123,7 +123,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
         InvalidInput: if `path` is taken.
     """
     background = run.result.background
-    verdict = _judged(len(run.jobs), len(run.result.finished), background)
+    verdict = _judged(len(run.jobs), sum(not end.reached_limit for end in run.result.finished), background)
     sources = run.workload.get("sources") or None
     policy = placement_policy(run.used_policy, sources)
     singles_stay = places_singles_at_home(run.queue, sources)
@@ -166,6 +166,9 @@ def _job_row(job: StreamJob, request: JobRequest, end: FinishedJob | GivenUpJob,
     if isinstance(end, GivenUpJob):
         found = _given_up(end)
         verdict = judge_unfinished(JobState.FAILED, found["reason"])
+    elif end.reached_limit:
+        found = _times(end, run.topology) | _AT_LIMIT
+        verdict = judge_unfinished(JobState.FAILED, found["reason"])
     else:
         found, verdict = _times(end, run.topology), Verdict()
     return JobRow(
@@ -192,6 +195,13 @@ def _times(end: FinishedJob, topology: Topology) -> dict[str, Any]:
         "wait_time_s": end.start_s - end.arrival_s, "execution_time_s": end.finish_s - end.start_s,
         "response_time_s": end.finish_s - end.arrival_s,
     }  # fmt: skip
+
+
+_AT_LIMIT: Final[dict[str, Any]] = {
+    "state": JobState.FAILED.value, "reason": LIMIT_REACHED, "finished_s": None, "execution_time_s": None,
+    "response_time_s": None,
+}  # fmt: skip
+"""What is different of a job that was ended at the run-time limit: as live, it has no end of its own."""
 
 
 def _given_up(end: GivenUpJob) -> dict[str, Any]:

@@ -75,8 +75,8 @@ class SimulatedWorkload:
     of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. `transfers`
     brings the files. Jobs hold their processors for `release_s`, or for such times in turn, after their end. `seed` is
     that of the schedule, and `sources` are the files of its policies; None leaves both to the options. `named` holds
-    what the records say of each job, and `provenance` what the manifest says of the simulation. Live a job is ended
-    after `run_time_limit_s`; here none is.
+    what the records say of each job, and `provenance` what the manifest says of the simulation. A job is ended
+    after `run_time_limit_s`, as live; None: all run to their end.
     """
 
     name: str

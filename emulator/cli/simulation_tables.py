@@ -28,7 +28,7 @@ def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_
     show_remarks(subject.name, subject.remarks)
     say_left_out(subject.name, int(subject.record.get("left_out", 0)))
     _say_where_times_come_from(subject)
-    _say_what_live_ends(subject)
+    _say_what_was_ended(subject, result)
     if as_json:
         print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))
     else:
@@ -78,17 +78,13 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
         )
 
 
-def _say_what_live_ends(subject: SimulatedWorkload) -> None:
-    """Print how many jobs take longer than a live run lets them, already in one cluster, if any do."""
-    limit_s = subject.run_time_limit_s
-    if limit_s is None:
-        return
-    services_s = [job.service_s for job in subject.jobs]
-    longer = sum(service_s > limit_s for service_s in services_s)
-    if longer:
+def _say_what_was_ended(subject: SimulatedWorkload, result: SimulationResult) -> None:
+    """Print how many jobs were ended at the run-time limit, if any were."""
+    limit_s, ended = subject.run_time_limit_s, result.statistics.jobs_reached_limit
+    if limit_s is not None and ended:
         say(
-            f"Longer in one cluster than run_time_limit_s ({limit_s:g} s): {longer} of "
-            f"{number_of(len(services_s), 'job')}. A live run ends them then; a simulation does not.",
+            f"Ended at run_time_limit_s ({limit_s:g} s), as live: {ended} of "
+            f"{number_of(result.statistics.jobs_arrived, 'job')}.",
             to_error=True,
         )
 

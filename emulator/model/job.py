@@ -43,6 +43,8 @@ DilationFactor = Annotated[Real, Field(ge=1e-6, le=10_000)]
 TimeScale = Annotated[Real, Field(ge=1e-6, le=1e6)]
 ProcessorSpeed = Annotated[Real, Field(ge=1e-6, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
+LIMIT_REACHED: Final = "The run-time limit was reached."
+"""Why a job failed that ran longer than its run-time limit."""
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
 MAX_SPLITS = 64

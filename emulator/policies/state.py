@@ -84,12 +84,20 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that holds processors; `estimated_end_s` comes from the user's estimate and is None without one."""
+    """A job that holds processors or was promised them; until it starts, `started_s` is its planned start.
+
+    `estimated_end_s` comes from the user's estimate and is None without one.
+    """
 
     id: int
     placement: Placement
     started_s: float
     estimated_end_s: float | None = None
+
+    @classmethod
+    def since(cls, id: int, placement: Placement, start_s: float, estimate_s: float | None) -> RunningJob:
+        """Return a job that starts or started at `start_s`, with the end that its user's estimate gives."""
+        return cls(id, placement, start_s, None if estimate_s is None else start_s + estimate_s)
 
 
 @dataclass(frozen=True, slots=True)

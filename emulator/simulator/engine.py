@@ -9,7 +9,8 @@ Time. The clock is never advanced in steps. A job's end is its start plus its ex
 arrivals, and a discipline's scans are multiples of its interval. Timestamps therefore do not drift in long simulations.
 
 A job holds its processors from placement to departure; the `Preparation` lies between placement and start. A departure
-comes a stated time after the job's end, if its processors are released only then. With `Claims` a job whose file is
+comes a stated time after the job's end, if its processors are released only then. A job that would run longer than
+the run-time limit ends at it. With `Claims` a job whose file is
 under way holds them only from its claim on. Claims are events like departures, and come after those of the same
 timestamp. With `Transfers` a job whose file comes later than its planned start begins when the file is there. Under
 `Contention` starts and ends of jobs are events, too, and may move the end of a running job; its old end stays in the
@@ -109,6 +110,7 @@ class Engine:
         transfers: Transfers | None = None,
         releases_s: Sequence[float] = (),
         together: int = 1,
+        run_time_limit_s: float = NEVER,
         patience_s: float = LONGEST_STANDSTILL_S,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
@@ -133,6 +135,7 @@ class Engine:
         self._transfers = transfers
         self._releases_s: list[float] = list(releases_s)
         self._together: int = together
+        self._run_time_limit_s: float = run_time_limit_s
         self._patience_s: float = patience_s
         # Other users' jobs and promises change the idle processors without telling the index.
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
@@ -296,11 +299,14 @@ class Engine:
         del self._jobs[job.id]
         form = job.form
         observations = self._observations
-        execution_s = finish_s - job.start_s
         if observations.window_open:
-            net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
-            observations.note_occupied(self._held(job, placement), job.start_s, finish_s, net_share)
-        observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
+            observations.note_occupied(self._held(job, placement), job.start_s, finish_s, job.net_share())
+        if job.reached_limit:
+            observations.note_reached_limit(finish_s)
+        else:
+            observations.note_finished(
+                job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue
+            )
         if self._on_finished is not None:
             self._on_finished(finished_job(job, placement, now_s))
         if self._contention is not None:
@@ -314,10 +320,13 @@ class Engine:
         self._tend_background(now_s)
 
     def _go_on(self, job: SimulatedJob, placement: Placement, now_s: float) -> None:
-        """Let a placed job claim its processors, or begin or end to communicate, if that is due."""
+        """Let a placed job claim its processors, start, or begin or end to communicate, if that is due."""
         if self._claims is not None and self._claims.awaits(job.id):
             self._claim(self._claims, job, placement, now_s)
-        elif self._contention is not None:
+            return
+        if self._shows_running and now_s == job.start_s:
+            self._show_running(job, placement, now_s)
+        if self._contention is not None:
             self._contend(self._contention, job, placement, now_s)
 
     def _contend(self, contention: Contention, job: SimulatedJob, placement: Placement, now_s: float) -> None:
@@ -328,8 +337,7 @@ class Engine:
             contention.begin(job.id, self._as_run(job, placement), job.service_s, job.execution_s, now_s)
         for job_id, finish_s in contention.moved():
             moved = self._jobs[job_id]
-            if finish_s != moved.finish_s:
-                moved.finish_s = finish_s
+            if moved.end_at(finish_s, self._run_time_limit_s):
                 self._expect_end(moved)
 
     def _expect_end(self, job: SimulatedJob) -> None:
@@ -407,14 +415,18 @@ class Engine:
             self._transfers.begin(job.id, file, placement, time_s)
         if claims is not None and is_promised:
             procedure = claims.promise(job.id, placement, time_s)
-            start_s = procedure.start_s
+            job.planned_s = procedure.start_s
             heappush(self._running, (procedure.claim_s, job.sequence + CLAIMS_COME_LAST, job))
         else:
             preparation = self._preparation
-            start_s = time_s + (placement.transfer_s if preparation is None else preparation.delay_s(placement, time_s))
+            job.planned_s = time_s + placement.transfer_s
+            start_s = job.planned_s if preparation is None else time_s + preparation.delay_s(placement, time_s)
             self._hold(job, placement, time_s, start_s)
-        if placement.learned or self._shows_running:
-            self._note_running(job, placement, start_s)
+        if placement.learned:
+            history = self._surroundings.history | placement.learned
+            self._surroundings = replace(self._surroundings, history=history)
+        if self._shows_running:
+            self._show_running(job, placement, job.planned_s)
 
     def _hold(self, job: SimulatedJob, placement: Placement, time_s: float, start_s: float) -> None:
         """Let a job that holds its processors since `time_s` run from `start_s` on, or from when its file is there."""
@@ -425,9 +437,9 @@ class Engine:
 
     def _begin(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         job.start_s = start_s
-        job.finish_s = start_s + job.execution_s
+        job.end_at(start_s + job.execution_s, self._run_time_limit_s)
         self._expect_end(job)
-        if self._contention is not None:
+        if self._contention is not None or (self._shows_running and start_s != job.planned_s):
             heappush(self._running, (start_s, job.sequence, job))
 
     def _as_run(self, job: SimulatedJob, placement: Placement) -> Placement:
@@ -456,6 +468,9 @@ class Engine:
             raise ImpossibleRequest(f"Job {job.id} never claims its processors: other users' jobs always hold some.")
         else:
             heappush(self._running, (following.claim_s, job.sequence + CLAIMS_COME_LAST, job))
+            job.planned_s = following.start_s
+            if self._shows_running:
+                self._show_running(job, placement, job.planned_s)
 
     def _place_again(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         """Return a job whose claims failed to the queue: to the discipline it departs, and arrives anew."""
@@ -482,15 +497,12 @@ class Engine:
             self._on_given_up(GivenUpJob(job.id, time_s, "its processors could not be claimed", job.tries))
         self._decide(Departure(job.id, placement), time_s)
 
-    def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
-        surroundings = self._surroundings
-        estimate_s = job.form.offered.estimate_s
-        end_s = None if estimate_s is None else start_s + estimate_s
-        running = surroundings.running
-        if self._shows_running:
-            running = (*running, RunningJob(job.id, placement, start_s, end_s))
-        history = surroundings.history | placement.learned
-        self._surroundings = replace(surroundings, running=running, history=history)
+    def _show_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
+        """Show a placed job, from now on with `start_s`, to a discipline or policy that plans."""
+        shown = RunningJob.since(job.id, placement, start_s, job.form.offered.estimate_s)
+        others = self._surroundings.running
+        running = tuple([shown if other.id == job.id else other for other in others])
+        self._surroundings = replace(self._surroundings, running=running if shown in running else (*running, shown))
 
     def _forget_running(self, job_id: int) -> None:
         running = tuple([job for job in self._surroundings.running if job.id != job_id])
@@ -505,10 +517,8 @@ class Engine:
             finish_s = job.finish_s
             if job.placement is None or job.start_s >= time_s:
                 continue
-            execution_s = finish_s - job.start_s
-            net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
             held = self._held(job, job.placement)
-            observations.note_occupied(held, job.start_s, min(time_s, finish_s), net_share)
+            observations.note_occupied(held, job.start_s, min(time_s, finish_s), job.net_share())
         observations.window_open = False
 
     def _check_nobody_waits(self, why: str) -> None:

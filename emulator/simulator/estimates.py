@@ -50,15 +50,17 @@ class Statistics:
     """The statistics of one simulation.
 
     `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent jobs (their
-    global queue); `by_queue` is keyed by submission queue. Utilizations are shares of all processors from the first
-    counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero. `batch_response_s` holds
-    the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same stream has the same
-    arrivals in each batch.
+    global queue); `by_queue` is keyed by submission queue. Their times are those of jobs that finished; jobs that were
+    ended at the run-time limit (`jobs_reached_limit`) only count in the utilizations. These are shares of all processors
+    from the first counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero.
+    `batch_response_s` holds the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same
+    stream has the same arrivals in each batch.
     """
 
     jobs_arrived: int
     jobs_finished: int
     jobs_given_up: int
+    jobs_reached_limit: int
     warm_up_jobs: int
     response_s: Interval | None
     local_response_s: Interval | None
@@ -97,6 +99,7 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
         jobs_arrived=kept.arrived,
         jobs_finished=kept.finished,
         jobs_given_up=kept.given_up,
+        jobs_reached_limit=kept.reached_limit,
         warm_up_jobs=kept.warm_up_jobs,
         response_s=_estimate(batches, total),
         local_response_s=_estimate(kept.single_component_batches, kept.single_component),

@@ -34,7 +34,9 @@ class SimulatedJob:
         "number",
         "placed_s",
         "placement",
+        "planned_s",
         "queue",
+        "reached_limit",
         "release_s",
         "sequence",
         "service_s",
@@ -55,6 +57,7 @@ class SimulatedJob:
         self.sequence: int = 0
         self.tries: int = 0
         self.placed_s: float = 0.0
+        self.planned_s: float = 0.0
         self.claimed_s: float = 0.0
         self.claiming_tries: int = 1
         self.additional_s: float = 0.0
@@ -62,7 +65,23 @@ class SimulatedJob:
         self.release_s: float = 0.0
         self.start_s: float = 0.0
         self.finish_s: float = NEVER
+        self.reached_limit: bool = False
         self.placement: Placement | None = None
+
+    def end_at(self, finish_s: float, limit_s: float) -> bool:
+        """Let a job that has a start end at `finish_s`, or after `limit_s` if that is earlier; return if its end moved."""
+        latest_s = self.start_s + limit_s
+        before_s = self.finish_s
+        self.reached_limit = finish_s > latest_s
+        self.finish_s = latest_s if self.reached_limit else finish_s
+        return self.finish_s != before_s
+
+    def net_share(self) -> float:
+        """Return the service time over the execution time; for a job at its limit, over that which it would have had."""
+        execution_s = self.finish_s - self.start_s
+        if self.reached_limit:
+            execution_s = max(execution_s, self.execution_s)
+        return 1.0 if execution_s <= 0.0 else self.service_s / execution_s
 
     def __lt__(self, other: SimulatedJob) -> bool:
         # The heap compares jobs only if end and sequence number are equal, which means that both are the same job.
@@ -89,10 +108,11 @@ def next_job(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
 
 
 class FinishedJob(NamedTuple):
-    """A finished job: its emulated timestamps, and the cluster of each component in the order of its placement.
+    """A job that ended: its emulated timestamps, and the cluster of each component in the order of its placement.
 
     `transfer_s` is the estimated time of its file transfer, `additional_s` by how much failed claims postponed it.
-    Its processors were released at `released_s`.
+    Its processors were released at `released_s`. A job with `reached_limit` did not finish: it was ended at the run-time
+    limit.
     """
 
     id: int
@@ -111,6 +131,7 @@ class FinishedJob(NamedTuple):
     transfer_s: float
     additional_s: float
     released_s: float
+    reached_limit: bool = False
 
 
 class GivenUpJob(NamedTuple):
@@ -123,7 +144,7 @@ class GivenUpJob(NamedTuple):
 
 
 def finished_job(job: SimulatedJob, placement: Placement, released_s: float) -> FinishedJob:
-    """Return what is kept of a job that has finished at `placement`, which was released at `released_s`."""
+    """Return what is kept of a job that has ended at `placement`, which was released at `released_s`."""
     components: Any = placement.components
     return FinishedJob(
         job.id,
@@ -142,4 +163,5 @@ def finished_job(job: SimulatedJob, placement: Placement, released_s: float) -> 
         placement.transfer_s,
         job.additional_s,
         released_s,
+        job.reached_limit,
     )

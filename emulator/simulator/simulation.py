@@ -37,7 +37,7 @@ from emulator.simulator.engine import LONGEST_STANDSTILL_S, Engine, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import Contention, OneFactor, Preparation, RuntimeModel, RuntimeOfJobs
-from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
+from emulator.simulator.simulated_job import NEVER, FinishedJob, GivenUpJob
 from emulator.simulator.statistics import Observations
 from emulator.simulator.transfers import Transfers
 
@@ -50,8 +50,9 @@ PLACING_FIXED: Final = (EstimateQueue, PlacementQueue, VisitingDiscipline)
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The result of a simulation: its statistics and, if they were kept, the jobs that finished or were given up.
+    """The result of a simulation: its statistics and, if they were kept, the jobs that ended or were given up.
 
+    `finished` also holds the jobs that were ended at the run-time limit (`reached_limit`).
     `background` says how a background load kept to its band, and `background_changes` how it changed if it kept that;
     None and empty without one.
     """
@@ -65,7 +66,7 @@ class SimulationResult:
 
     @property
     def jobs(self) -> pandas.DataFrame:
-        """A table with one row per finished job, in order of departure; empty without `keep_jobs`."""
+        """A table with one row per job that ended, in order of departure; empty without `keep_jobs`."""
         import pandas
 
         return pandas.DataFrame(self.finished, columns=pandas.Index(FinishedJob._fields))
@@ -100,6 +101,7 @@ def simulate(
     failed_claims: Mapping[int, int] | None = None,
     transfers: Transfers | None = None,
     release_s: float | Sequence[float] = 0.0,
+    run_time_limit_s: float | None = None,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     time_scale: float = 1.0,
@@ -131,6 +133,8 @@ def simulate(
         transfers: the transfers of input files over shared links; by default each takes as long as it was estimated.
         release_s: for how long after its end a job still holds its processors, or such times, which jobs have in turn;
             not at all by default.
+        run_time_limit_s: for how long a job may run; one that would run longer is ended then and has not finished. By
+            default all jobs run to their end.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         time_scale: by which all lengths were divided; it also divides for how long a simulation goes on though no job
@@ -156,6 +160,7 @@ def simulate(
         surroundings=surroundings, occupied=occupied, background=background,
         claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
         transfers=transfers, releases_s=_releases(release_s), together=together,
+        run_time_limit_s=NEVER if run_time_limit_s is None else run_time_limit_s,
         patience_s=LONGEST_STANDSTILL_S / time_scale,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,

@@ -85,6 +85,7 @@ class Observations:
         self.started: int = 0
         self.finished: int = 0
         self.given_up: int = 0
+        self.reached_limit: int = 0
         self.single_component = JobSums()
         self.multicomponent = JobSums()
         self.by_queue: dict[int, JobSums] = {}
@@ -124,9 +125,7 @@ class Observations:
     ) -> None:
         """Note that a job has finished; `queue` is negative if the job was submitted to no particular queue."""
         self.finished += 1
-        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
-        if finish_s > self.last_departure_s:
-            self.last_departure_s = finish_s
+        self._note_end(finish_s)
         counted = number - self.warm_up_jobs
         if counted < 0:
             return
@@ -145,3 +144,13 @@ class Observations:
                 sums = JobSums()
                 self.by_queue[queue] = sums
             sums.add(response_s, wait_s, execution_s)
+
+    def note_reached_limit(self, finish_s: float) -> None:
+        """Note that a job was ended at the run-time limit: none of its times is a result."""
+        self.reached_limit += 1
+        self._note_end(finish_s)
+
+    def _note_end(self, finish_s: float) -> None:
+        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
+        if finish_s > self.last_departure_s:
+            self.last_departure_s = finish_s

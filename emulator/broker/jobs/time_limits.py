@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from emulator.model.clock import EmulatedClock
+from emulator.model.job import LIMIT_REACHED
 
 
 class TimeLimits:
@@ -34,7 +35,7 @@ class TimeLimits:
         with self._lock:
             self._timers = [
                 self._timer(host_until_start_s + limit_s, not_begun),
-                self._timer(self._clock.host_remaining_s(end_s), "The run-time limit was reached."),
+                self._timer(self._clock.host_remaining_s(end_s), LIMIT_REACHED),
             ]
             for timer in self._timers if not self._closed else ():
                 timer.start()

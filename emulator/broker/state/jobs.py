@@ -49,13 +49,13 @@ class LiveJob:
     def running(self) -> RunningJob | None:
         """Return the placed job with its estimated end, as a discipline that plans sees it; None if it is not placed.
 
-        Until it starts, it counts from its placement.
+        Until it starts, it counts from its planned start, as in a simulation.
         """
-        placed_s, started_s = self.timeline.placed_s, self.timeline.started_s
-        if self.placement is None or placed_s is None:
+        if self.placement is None or self.claiming is None:
             return None
-        began_s, estimate_s = placed_s if started_s is None else started_s, self.request.estimate_s
-        return RunningJob(self.id, self.placement, began_s, None if estimate_s is None else began_s + estimate_s)
+        started_s = self.timeline.started_s
+        start_s = self.claiming.start_s if started_s is None else started_s
+        return RunningJob.since(self.id, self.placement, start_s, self.request.estimate_s)
 
     def view(self, topology: Topology) -> JobView:
         """Return the job as the API shows it."""

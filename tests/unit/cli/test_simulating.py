@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
 from emulator.model.errors import TestbedError, VerdictTooLow
+from emulator.model.job import LIMIT_REACHED
 from emulator.model.project import CAMPAIGNS
+from emulator.runs.run_directory import read_run
 from workloads.application_mixes import EXECUTION_TIMES_FILE
 
 JOB = '{"id": 1, "arrival_s": 0, "service_s": 8, "components": [8, 8], "queue": 0, "application": "poisson"}\n'
@@ -56,12 +58,17 @@ def test_a_simulation_has_its_verdict_with_it(jobs: str, tmp_path: Path) -> None
     assert run("simulate", str(loaded), "--jobs", "20", "--require", "void").exit_code == 0
 
 
-def test_jobs_that_a_live_run_would_end_at_their_limit_are_counted(tmp_path: Path) -> None:
+def test_jobs_are_ended_at_their_limit_as_live(tmp_path: Path) -> None:
     stated = [line for line in (CAMPAIGNS / "W2.yaml").read_text().splitlines() if not line.startswith("background")]
     limited = tmp_path / "limited.yaml"
     limited.write_text("\n".join([*stated, ""]).replace("run_time_limit_s: 900", "run_time_limit_s: 100"))
-    said = "Longer in one cluster than run_time_limit_s (100 s): 5 of 5 jobs."
-    assert said in run("simulate", str(limited), "--jobs", "5").stderr
+    ended = run("simulate", str(limited), "--jobs", "5", "--json", "--out", str(tmp_path / "run"))
+    assert "Ended at run_time_limit_s (100 s), as live: 5 of 5 jobs." in ended.stderr
+    found = json.loads(ended.stdout)
+    assert (found["jobs_finished"], found["jobs_reached_limit"], found["verdict"]) == (0, 5, "void")
+    jobs = read_run(tmp_path / "run").jobs
+    assert {(job.state, job.reason) for job in jobs} == {("failed", LIMIT_REACHED)}
+    assert all(job.finished_s is None and job.released_s == job.started_s + 100 for job in jobs)
     assert "run_time_limit_s" not in run("simulate", "W2", "--jobs", "5").stderr
 
 
