@@ -42,6 +42,7 @@ MODULES = (
     "emulator.policies.idle_room",
     "emulator.policies.protocols",
     "emulator.policies.state",
+    "emulator.policies.traits",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
     *(f"emulator.simulator.{name}" for name in _SIMULATOR),

@@ -32,6 +32,7 @@ from emulator.policies.names import custom_file
 from emulator.policies.protocols import PlacementPolicy, Reject, SchedulingEvent, Start, WaitingJob
 from emulator.policies.queues.snapshot_codec import remembered
 from emulator.policies.state import SystemState
+from emulator.policies.traits import QueueTraits
 
 Value = TypeVar("Value")
 HOST_S_PER_CPU_S: Final = 2.0
@@ -279,9 +280,7 @@ class OwnAdmission:
 class _AskedDiscipline:
     def __init__(self, process: PolicyProcess) -> None:
         self._process = process
-        self.has_local_queues = bool(process.description.get("has_local_queues"))
-        self.has_local_queues_only = bool(process.description.get("has_local_queues_only"))
-        self.places_singles_at_home = bool(process.description.get("places_singles_at_home"))
+        self.traits = process.read(process.description, _stated_traits)
 
     def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
         """Return whether `job` would start if it were the only job.
@@ -302,6 +301,10 @@ class _AskedPolicy:
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Do nothing: this is never called, because the discipline answers for the policy."""
         raise PolicyFailed("A policy in a process of its own is asked through its discipline only.")
+
+
+def _stated_traits(description: Mapping[str, Any]) -> QueueTraits:
+    return QueueTraits(**{trait: bool(stated) for trait, stated in description["traits"].items()})
 
 
 def _start(theirs: socket.socket) -> subprocess.Popen[bytes]:

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
 import emulator.model.job  # noqa: F401 (for the researcher's source, which may not read every folder)
@@ -23,8 +24,9 @@ from emulator.model.errors import PolicyFailed, TestbedError
 from emulator.model.scheduling import Scanning
 from emulator.policies.custom_code import RAISED
 from emulator.policies.decisions import answer_record, recorded_event, recorded_state
-from emulator.policies.factory import Deciders, deciders
+from emulator.policies.factory import deciders
 from emulator.policies.queues.snapshot_codec import recalled
+from emulator.policies.traits import traits_of_queue
 
 POLICY_USER: Final = 64_999
 """User and group of the process, if the broker may change users; nothing in the broker's container belongs to them."""
@@ -42,15 +44,13 @@ class Worker:
         limits = (request["sources"], request["quota"], request["together"])
         self._deciders = deciders(queue, policy, Scanning(**request["scanning"]), request["seed"], *limits)
         self._admission = deciders(queue, policy, Scanning(), 0, *limits)
+        self._traits = traits_of_queue(self._admission.discipline)
 
     def description(self) -> dict[str, Any]:
         """Return what never changes, and the queue as it is."""
-        discipline = self._admission.discipline
         return {
             "accepts": sorted(self._admission.policy.accepts),
-            "has_local_queues": bool(getattr(discipline, "has_local_queues", False)),
-            "has_local_queues_only": bool(getattr(discipline, "has_local_queues_only", False)),
-            "places_singles_at_home": bool(getattr(discipline, "places_singles_at_home", False)),
+            "traits": asdict(self._traits),
             **self._queue(),
         }
 
@@ -67,7 +67,7 @@ class Worker:
                 self._deciders.restore(request["snapshot"])
                 return self._queue()
             case "could_start":
-                return {"could_start": _could_start(self._admission, request)}
+                return {"could_start": self._could_start(request)}
         raise PolicyFailed(f"The policy's process was asked to {request['do']!r}, which it cannot do.")
 
     def _queue(self) -> dict[str, Any]:
@@ -80,11 +80,13 @@ class Worker:
             "tries": list(tries.items()),
         }
 
-
-def _could_start(made: Deciders, request: Mapping[str, Any]) -> bool:
-    job, state = recalled(request["job"]), recorded_state(request["state"])
-    ask = getattr(made.discipline, "could_start", None)
-    return bool(ask(job, state, made.policy)) if ask else made.policy.place(job.request, state) is not None
+    def _could_start(self, request: Mapping[str, Any]) -> bool:
+        discipline: Any = self._admission.discipline
+        policy = self._admission.policy
+        job, state = recalled(request["job"]), recorded_state(request["state"])
+        if self._traits.has_could_start:
+            return bool(discipline.could_start(job, state, policy))
+        return policy.place(job.request, state) is not None
 
 
 def give_up_rights() -> None:

@@ -92,11 +92,12 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     arrivals = with_lengths(arrivals, campaign, topology, seed)
+    traits = admitting.traits
     coming: list[Arrival] = []
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:
-            queue = _queue_name(topology, number, home) if admitting.has_local_queues else None
-            taken = _taken(arrival.specification, topology, policy, campaign.queue, admitting.singles_stay)
+            queue = _queue_name(topology, number, home) if traits.has_queue_per_cluster else None
+            taken = _taken(arrival.specification, topology, policy, campaign.queue, traits.places_singles_at_home)
             runnable = arrival.specification.model_copy(update={**taken, "queue": queue})
             admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))

@@ -6,6 +6,7 @@ code.
 
 protocols           the interfaces of policies and disciplines, and the events and answers they exchange
 state               the read-only system state that a decision is made on
+traits              what policies and disciplines state of themselves
 placement           placement policies, one file per policy
 queues              queue disciplines, one file per family
 nodes               scheduling on nodes that several jobs share

@@ -23,6 +23,7 @@ from emulator.policies.names import NODE_POLICIES, policy_name
 from emulator.policies.nodes.stated import empty_nodes, stated_limits
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings
+from emulator.policies.traits import traits_of_queue
 
 
 class AskedForAdmission(Protocol):
@@ -71,9 +72,7 @@ class Admitting:
         self._feasibility = Feasibility(
             [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
         )
-        self.singles_stay: bool = getattr(made.discipline, "places_singles_at_home", False)
-        self._needs_queue_always: bool = getattr(made.discipline, "has_local_queues_only", False)
-        self.has_local_queues: bool = self._needs_queue_always or getattr(made.discipline, "has_local_queues", False)
+        self.traits = traits_of_queue(made.discipline)
 
     def admit(
         self, number: int, specification: JobSpecification, surroundings: Surroundings = NOTHING_ELSE
@@ -88,7 +87,7 @@ class Admitting:
             ImpossibleRequest: if the job could never start.
         """
         request, queue = specification.request_in(self._topology), specification.queue_in(self._topology)
-        stays = self.singles_stay and request.single_component
+        stays = self.traits.places_singles_at_home and request.single_component
         if request.kind not in self._takes and not stays:
             raise InvalidInput(
                 f"request: policy {self._policy!r} does not place {request.kind} requests "
@@ -106,9 +105,10 @@ class Admitting:
         return job
 
     def _check_queue(self, request: JobRequest, queue: int | None) -> None:
-        if queue is not None and not self.has_local_queues:
+        if queue is not None and not self.traits.has_queue_per_cluster:
             raise InvalidInput(f"queue: {self._queue!r} has one queue for all jobs, so leave this out.")
-        if queue is None and (self._needs_queue_always or (self.has_local_queues and request.single_component)):
+        of_single = self.traits.has_queue_per_cluster and request.single_component
+        if queue is None and (self.traits.has_local_queues_only or of_single):
             raise InvalidInput(
                 f"queue: {self._queue!r} has a queue per cluster, so name the one that the job is submitted to "
                 f"({', '.join(self._topology.cluster_names)})."

@@ -22,6 +22,7 @@ from emulator.policies.custom_answers import plain_answers, plain_placement, pla
 from emulator.policies.custom_code import RAISED, failed
 from emulator.policies.protocols import PlacementPolicy, Reject, Scan, SchedulingEvent, Start, WaitingJob
 from emulator.policies.state import SystemState
+from emulator.policies.traits import traits_of_placement, traits_of_queue
 
 Answer = TypeVar("Answer")
 
@@ -58,9 +59,7 @@ class CustomPolicy:
     def __init__(self, name: str, policy: Any) -> None:
         self._name = name
         self._policy = policy
-        self.ignores_time = bool(getattr(policy, "ignores_time", False))
-        self.ignores_estimates = bool(getattr(policy, "ignores_estimates", False))
-        self.needs_running_jobs = bool(getattr(policy, "needs_running_jobs", False))
+        self.traits = traits_of_placement(policy)
         accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
         if not all(isinstance(kind, RequestKind) for kind in accepts):
             raise InvalidInput(f"{name}: accepts must hold kinds of request (RequestKind), and nothing else.")
@@ -102,10 +101,7 @@ class CustomDiscipline:
     def __init__(self, name: str, discipline: Any) -> None:
         self._name = name
         self._discipline = discipline
-        self.has_local_queues = bool(getattr(discipline, "has_local_queues", False))
-        self.has_local_queues_only = bool(getattr(discipline, "has_local_queues_only", False))
-        self.places_singles_at_home = bool(getattr(discipline, "places_singles_at_home", False))
-        self.needs_running_jobs = bool(getattr(discipline, "needs_running_jobs", False))
+        self.traits = traits_of_queue(discipline)
 
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
@@ -130,7 +126,7 @@ class CustomDiscipline:
             InvalidInput: if the job lacks a queue that the discipline needs.
             PolicyFailed: if the discipline raises any other exception.
         """
-        if not hasattr(self._discipline, "could_start"):
+        if not self.traits.has_could_start:
             return policy.place(job.request, state) is not None
         try:
             return bool(self._discipline.could_start(job, state, policy))

@@ -20,7 +20,7 @@ from emulator.policies.names import SINGLE_CLUSTER, custom_file, is_entry_point,
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
-from emulator.policies.placement.fixed import AcceptingFixed, needs_running_jobs
+from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
 from emulator.policies.registry import (
@@ -33,6 +33,7 @@ from emulator.policies.registry import (
     queue_discipline,
 )
 from emulator.policies.state import SystemState
+from emulator.policies.traits import need_running_jobs
 
 DISCIPLINE_STREAM: Final = 0x51
 """Second part of the discipline's seed; it separates its random numbers from those of workloads with the same seed."""
@@ -87,7 +88,7 @@ class Deciders:
     @property
     def needs_running_jobs(self) -> bool:
         """Whether the discipline or the policy reads the running jobs and their estimated ends."""
-        return needs_running_jobs(self.discipline) or needs_running_jobs(self.policy)
+        return need_running_jobs(self.discipline, self.policy)
 
     def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         """Return the discipline's answers to `event`."""

@@ -18,6 +18,7 @@ from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
+from emulator.policies.traits import traits_of_queue
 
 
 @final
@@ -37,6 +38,7 @@ class Feasibility:
     ) -> None:
         self._idle = SystemState(tuple(processors), tuple(processors), 0.0, surroundings)
         self._discipline = discipline
+        self._traits = traits_of_queue(discipline)
         self._policy = policy
 
     def could_start(self, job: WaitingJob, surroundings: Surroundings | None = None) -> bool:
@@ -48,7 +50,7 @@ class Feasibility:
         idle = self._idle
         if surroundings is not None:
             idle = SystemState(idle.processors, idle.idle, 0.0, surroundings)
-        if hasattr(self._discipline, "could_start"):
+        if self._traits.has_could_start:
             return bool(self._discipline.could_start(job, idle, self._policy))
         request = job.request
         if request.clusters:
@@ -64,9 +66,8 @@ class Feasibility:
         """
         if not self.could_start(job, surroundings):
             within = self._limits(job.request)
-            local = ("has_local_queues", "has_local_queues_only")
-            at_home = any(getattr(self._discipline, name, False) for name in local)
-            queue = f" from queue {job.queue}" if at_home and job.queue is not None else ""
+            names_queue = self._traits.has_queue_per_cluster and job.queue is not None
+            queue = f" from queue {job.queue}" if names_queue else ""
             raise ImpossibleRequest(
                 f"Job {job.id}: components: {list(components)} can never be placed on clusters of "
                 f"{list(self._idle.idle)} processors{within}{queue}."

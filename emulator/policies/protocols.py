@@ -2,8 +2,9 @@
 
 A `PlacementPolicy` answers the first question for one request. A `QueueDiscipline` answers the second: it keeps the
 waiting jobs, receives every event, asks the placement policy about the jobs it tries, and returns the jobs to start.
-Both are deterministic, given the random number generator that is passed in. The classes whose objects are made for
-every job have explicit constructors, which mypyc compiles to plain assignments. Treat their objects as immutable.
+Both are deterministic, given the random number generator that is passed in, and may state traits (`traits`) as class
+attributes. The classes whose objects are made for every job have explicit constructors, which mypyc compiles to plain
+assignments. Treat their objects as immutable.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ from emulator.policies.queues.local_schedulers import (
     LocalSchedulersReleased,
 )
 from emulator.policies.queues.placement_queue import PlacementQueue
+from emulator.policies.traits import traits_of_queue
 
 PLACEMENT_POLICIES: dict[str, Callable[[], PlacementPolicy]] = {
     "wf": WorstFit,
@@ -243,4 +244,4 @@ def places_singles_at_home(queue: str, sources: Mapping[str, str] | None = None)
     Raises:
         UnknownName, InvalidInput: as `queue_discipline`.
     """
-    return bool(getattr(queue_discipline(queue, Scanning(), sources), "places_singles_at_home", False))
+    return traits_of_queue(queue_discipline(queue, Scanning(), sources)).places_singles_at_home

@@ -36,7 +36,6 @@ from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take, take_for
 from emulator.policies.decisions import NOBODY
 from emulator.policies.idle_room import IdleRoom
-from emulator.policies.placement.fixed import needs_running_jobs
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -51,6 +50,7 @@ from emulator.policies.protocols import (
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
+from emulator.policies.traits import need_running_jobs
 from emulator.simulator.background import OtherUsers
 from emulator.simulator.claiming import Claims
 from emulator.simulator.possible_jobs import Admission
@@ -141,7 +141,7 @@ class Engine:
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
         self._room: IdleRoom | None = IdleRoom(free) if indexed else None
         self._changed_s: float = 0.0
-        self._shows_running: bool = needs_running_jobs(discipline) or needs_running_jobs(policy)
+        self._shows_running: bool = need_running_jobs(discipline, policy)
         self._on_finished = on_finished
         self._on_given_up = on_given_up
         self._log = log

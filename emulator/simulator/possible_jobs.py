@@ -18,6 +18,7 @@ from emulator.policies.feasibility import Feasibility
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.request_kinds import as_taken, as_total
 from emulator.policies.state import NOTHING_ELSE, Surroundings
+from emulator.policies.traits import traits_of_queue
 
 MOST_FORMS: Final = 65_536
 """Maximum number of forms kept, so that a stream of always new requests does not fill the memory."""
@@ -56,7 +57,7 @@ class Admission:
     ) -> None:
         self._feasibility = Feasibility(processors, discipline, policy, surroundings)
         self._policy = policy
-        self._singles_stay: bool = getattr(discipline, "places_singles_at_home", False)
+        self._singles_stay: bool = traits_of_queue(discipline).places_singles_at_home
         self._as_totals = as_totals
         self._forms: dict[int, JobForm] = {}
 

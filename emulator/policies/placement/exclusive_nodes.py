@@ -10,9 +10,9 @@ from __future__ import annotations
 from emulator.model.held_nodes import ranks, whole_requests
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
-from emulator.policies.placement.fixed import ignores_estimates, ignores_time, needs_running_jobs
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
+from emulator.policies.traits import PlacementTraits, traits_of_placement
 
 
 class ExclusiveNodes:
@@ -22,9 +22,7 @@ class ExclusiveNodes:
         self._policy = policy
         self.processors_per_node = processors_per_node
         self.accepts = policy.accepts
-        self.ignores_time: bool = ignores_time(policy)
-        self.ignores_estimates: bool = ignores_estimates(policy)
-        self.needs_running_jobs: bool = needs_running_jobs(policy)
+        self.traits: PlacementTraits = traits_of_placement(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement of whole nodes, or None.

@@ -13,6 +13,7 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.files import reading_nearest
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
+from emulator.policies.traits import PlacementTraits, traits_of_placement
 
 
 def place_fixed(request: JobRequest, state: SystemState) -> Placement | None:
@@ -49,30 +50,13 @@ def place_where_named(request: JobRequest, state: SystemState, policy: Placement
     return place_fixed(request, state)
 
 
-def ignores_time(policy: PlacementPolicy) -> bool:
-    """Return whether a policy states that its answers do not depend on the time; all policies of the testbed do."""
-    return bool(getattr(policy, "ignores_time", False))
-
-
-def ignores_estimates(policy: PlacementPolicy) -> bool:
-    """Return whether a policy states that its answers do not depend on estimates; all policies of the testbed do."""
-    return bool(getattr(policy, "ignores_estimates", False))
-
-
-def needs_running_jobs(decider: object) -> bool:
-    """Return whether a policy or a discipline states that it reads the running jobs and their estimated ends."""
-    return bool(getattr(decider, "needs_running_jobs", False))
-
-
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and passes all others to `policy`."""
 
     def __init__(self, policy: PlacementPolicy) -> None:
         self._policy = policy
         self.accepts = policy.accepts | {RequestKind.FIXED}
-        self.ignores_time: bool = ignores_time(policy)
-        self.ignores_estimates: bool = ignores_estimates(policy)
-        self.needs_running_jobs: bool = needs_running_jobs(policy)
+        self.traits: PlacementTraits = traits_of_placement(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the request's kind, with the replica that each component reads, or None."""

@@ -11,9 +11,9 @@ import math
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
-from emulator.policies.placement.fixed import ignores_estimates, ignores_time, needs_running_jobs
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
+from emulator.policies.traits import PlacementTraits, traits_of_placement
 
 
 def allowed_processors(share: float, processors: int) -> int:
@@ -35,9 +35,7 @@ class Quota:
         self.policy = policy
         self.share = share
         self.accepts = policy.accepts
-        self.ignores_time: bool = ignores_time(policy)
-        self.ignores_estimates: bool = ignores_estimates(policy)
-        self.needs_running_jobs: bool = needs_running_jobs(policy)
+        self.traits: PlacementTraits = traits_of_placement(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement within the quota, or None."""

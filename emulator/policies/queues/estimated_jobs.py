@@ -13,9 +13,9 @@ from typing import Any, Final, final
 
 from emulator.model.errors import InvalidInput
 from emulator.model.request import JobRequest
-from emulator.policies.placement.fixed import ignores_estimates
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.queues.snapshot_codec import recalled, remembered
+from emulator.policies.traits import traits_of_placement
 
 NOWHERE: Final = -1
 NO_JOB_S: Final = math.inf
@@ -172,13 +172,14 @@ class EstimateGroup:
 class EstimatedJobs:
     """The waiting jobs of a queue in order of arrival, and the tries of all of them, which `passes` counts."""
 
-    __slots__ = ("_groups", "_ignores_estimates", "_sequence", "jobs", "passes")
+    __slots__ = ("_groups", "_ignores_estimates", "_policy", "_sequence", "jobs", "passes")
 
     def __init__(self) -> None:
         self.jobs: dict[int, EstimatedJob] = {}
         self.passes: int = 0
         self._groups: dict[JobRequest, EstimateGroup] = {}
         self._ignores_estimates: bool = False
+        self._policy: PlacementPolicy | None = None
         self._sequence: int = 0
 
     def tries(self, queued: EstimatedJob) -> int:
@@ -226,7 +227,10 @@ class EstimatedJobs:
 
     def note_policy(self, policy: PlacementPolicy) -> None:
         """Group the jobs anew if `policy` distinguishes other requests than the policy before."""
-        ignores = ignores_estimates(policy)
+        if policy is self._policy:
+            return
+        self._policy = policy
+        ignores = traits_of_placement(policy).ignores_estimates
         if ignores == self._ignores_estimates:
             return
         self._ignores_estimates = ignores

@@ -43,9 +43,7 @@ ANYWHERE: Final = -1
 class VisitingDiscipline:
     """Queues of waiting jobs, and the rounds in which their heads are tried.
 
-    `has_local_queues` says whether a single-component job must name the queue it is submitted to, and
-    `has_local_queues_only` whether every job must. If it `places_singles_at_home`, no policy is asked about
-    single-component jobs, so they need not be of a kind that it accepts.
+    Its class attributes are traits, which `QueueTraits` explains.
     """
 
     has_local_queues: ClassVar[bool] = False

@@ -14,9 +14,10 @@ from typing import final
 
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
-from emulator.policies.placement.fixed import ignores_time, place_where_named
+from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import Surroundings, SystemState
+from emulator.policies.traits import traits_of_placement
 
 
 @final
@@ -223,7 +224,7 @@ class WaitingGroups:
         if same and (self._ignores_time or not at_event):
             return
         if policy is not self._policy:
-            self._ignores_time = ignores_time(policy)
+            self._ignores_time = traits_of_placement(policy).ignores_time
         self._policy = policy
         self._surroundings = surroundings
         self._conditions += 1

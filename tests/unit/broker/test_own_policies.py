@@ -164,6 +164,14 @@ def test_jobs_that_run_when_the_policy_fails_end_as_they_would(setup):
     assert setup.nothing_is_held
 
 
+def test_a_discipline_that_states_a_queue_per_cluster_has_each_job_name_one(setup):
+    source = SMALLEST_FIRST.replace("class Mine:\n", "class Mine:\n    has_local_queues_only = True\n")
+    run = under(setup, source, **OWN_QUEUE)
+    with pytest.raises(InvalidInput, match="has a queue per cluster, so name the one"):
+        setup.submit(2, run=run)
+    finish_all(setup, [setup.submit(2, run=run, queue="east")])
+
+
 def test_a_question_whether_a_job_could_start_that_fails_refuses_the_job(setup):
     source = SMALLEST_FIRST + "\n    def could_start(self, job, state, policy):\n        return 1 / 0\n"
     run = under(setup, source, **OWN_QUEUE)

@@ -106,6 +106,18 @@ def test_a_source_that_never_ends_loading_begins_no_run(setup):
     assert setup.broker.current_run() is None
 
 
+def test_a_description_that_states_no_traits_begins_no_run(setup):
+    forged = (
+        "import os\n"
+        "for fd in range(9):\n"
+        "    if os.path.realpath(f'/proc/self/fd/{fd}').split('/')[-1].startswith('socket'):\n"
+        "        os.write(fd, b'{\"traits\": 3}\\n')\n"
+    )
+    with pytest.raises(PolicyFailed, match=r"its answer cannot be used \(AttributeError: .*\), so its process was"):
+        under(setup, forged + BEST_FIT, **OWN_POLICY)
+    assert setup.broker.current_run() is None
+
+
 def test_what_a_policy_prints_is_no_answer(setup):
     run = under(
         setup, BEST_FIT.replace("idle, components", "print('{}', flush=True)\n        idle, components"), **OWN_POLICY

@@ -168,3 +168,14 @@ def test_jobs_that_want_different_shares_of_a_processor_do_not_count_as_equal():
     for number, share in enumerate((1.0, 0.5, 0.5)):
         waiting.add(WaitingJob(number, JobRequest(RequestKind.TOTAL, (2,), estimate_s=5.0, processor_share=share)))
     assert sorted(group.count for group in waiting.up_to(2)) == [1, 2]
+
+
+def test_jobs_are_grouped_anew_under_a_policy_that_reads_estimates():
+    waiting = EstimatedJobs()
+    ignoring, reading = WorstFit(), ShortOnly()
+    waiting.note_policy(ignoring)
+    for number in range(2):
+        waiting.add(WaitingJob(number, JobRequest(RequestKind.NON_FIXED, (2,), estimate_s=float(number))))
+    for policy, sizes in ((ignoring, [2]), (reading, [1, 1]), (reading, [1, 1]), (ignoring, [2])):
+        waiting.note_policy(policy)
+        assert [group.count for group in waiting.up_to(2)] == sizes
