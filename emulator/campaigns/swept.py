@@ -28,10 +28,10 @@ from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
 from emulator.policies.names import custom_file, policy_name, queue_name
 from emulator.policies.registry import default_policy
+from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
-from emulator.simulator.sweep import Outcome, Sweep
 from workloads.campaign import campaign_named
 
 QUANTITIES: Final = (
@@ -228,14 +228,14 @@ def _mean_over_seeds(values: Sequence[float]) -> Estimate:
     return mean(values if len(set(values)) > 1 else values[:1])
 
 
-def sweep_workload(request: SweepRequest, sweep: Sweep) -> list[SweepCell]:
-    """Run the simulations of `request` that the store of `sweep` lacks, and return its cells in order.
+def sweep_workload(request: SweepRequest, simulations: ParallelSimulations) -> list[SweepCell]:
+    """Run the simulations of `request` that the store of `simulations` lacks, and return its cells in order.
 
     Raises:
         TestbedError: what a simulation raised.
     """
     names, cases = request.names(), request.cases()
-    outcomes = sweep.outcomes(cases)
+    outcomes = simulations.outcomes(cases)
     return [
         SweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + request.seeds]))
         for begin, case in list(enumerate(cases))[:: request.seeds]

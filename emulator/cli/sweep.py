@@ -15,7 +15,7 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
-from emulator.cli.progress import sweep_progress
+from emulator.cli.progress import simulations_progress
 from emulator.cli.simulation_options import (
     EstimateFactorOption,
     FactorsOption,
@@ -104,15 +104,15 @@ def sweep(
     compile_simulator(prepare)
     from emulator.campaigns.swept import sweep_workload
     from emulator.reports.sweep_files import cell_rows, write_sweep
-    from emulator.simulator.sweep import Sweep, Workforce
+    from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
     request = prepare()
     force = Workforce(workers, scheduler)
     folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
-    with force.assembled() as client, sweep_progress("sweep") as report_progress:
-        found = Sweep(client, folder / OUTCOMES_FILE, report_progress)
-        cells = sweep_workload(request, found)
-        found.tidy()
+    with force.assembled() as client, simulations_progress("sweep") as report_progress:
+        simulations = ParallelSimulations(client, folder / OUTCOMES_FILE, report_progress)
+        cells = sweep_workload(request, simulations)
+        simulations.tidy()
     write_sweep(cells, folder)
     rows = cell_rows(cells)
     if as_json:

@@ -23,7 +23,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
 from emulator.model.stream import StreamJob
 from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
-from emulator.simulator.sweep import Sweep, Workforce
+from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
 
 def request(workload: str = "W2", **changes: Any) -> SweepRequest:
@@ -157,9 +157,9 @@ def test_what_cannot_be_swept_is_refused_before_any_worker_starts(workload, chan
 
 def swept(folder: Path, client: Any) -> dict[str, bytes]:
     folder.mkdir()
-    sweep = Sweep(client, folder / "outcomes.jsonl")
-    cells = sweep_workload(request(), sweep)
-    sweep.tidy()
+    simulations = ParallelSimulations(client, folder / "outcomes.jsonl")
+    cells = sweep_workload(request(), simulations)
+    simulations.tidy()
     write_sweep(cells, folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -174,9 +174,9 @@ def test_any_number_of_workers_leaves_the_same_bytes_and_an_interrupted_sweep_go
         assert len(lines) == 12
         store = tmp_path / "outcomes.jsonl"
         store.write_text("\n".join(lines[3:]) + '\n{"case": "torn')
-        sweep = Sweep(client, store)
-        cells = sweep_workload(request(), sweep)
-        sweep.tidy()
+        simulations = ParallelSimulations(client, store)
+        cells = sweep_workload(request(), simulations)
+        simulations.tidy()
     assert store.read_bytes() == one["outcomes.jsonl"]
     assert [(cell.policy, cell.queue, cell.load) for cell in cells] == [
         ("wf", "placement", 0.4), ("wf", "placement", 0.8), ("fcm", "placement", 0.4), ("fcm", "placement", 0.8)
