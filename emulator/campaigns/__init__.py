@@ -19,7 +19,7 @@ simulated_run         a simulation as a run's directory
 simulated_background  the background load of a simulated campaign
 modelled_jobs         the jobs of a campaign with their execution times, drawn or by the model
 job_times             execution times of jobs whose application is known, measured or by the model
-swept                 a workload simulated over policies, queues, loads and seeds
+simulation_sweep      a workload simulated over policies, queues, loads and seeds
 published_cases       the published campaigns under every policy that a claim compares
 
 What a live run did, simulated:

@@ -30,7 +30,7 @@ from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
 
 if TYPE_CHECKING:
-    from emulator.campaigns.swept import SweepRequest
+    from emulator.campaigns.simulation_sweep import SimulationSweep
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
@@ -102,16 +102,16 @@ def sweep(
         warm_up_jobs=warm_up, estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
-    from emulator.campaigns.swept import sweep_workload
-    from emulator.reports.sweep_files import cell_rows, write_sweep
+    from emulator.campaigns.simulation_sweep import sweep_workload
+    from emulator.reports.simulation_sweep_files import cell_rows, write_sweep
     from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
-    request = prepare()
+    asked = prepare()
     force = Workforce(workers, scheduler)
     folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
     with force.assembled() as client, simulations_progress("sweep") as report_progress:
         simulations = ParallelSimulations(client, folder / OUTCOMES_FILE, report_progress)
-        cells = sweep_workload(request, simulations)
+        cells = sweep_workload(asked, simulations)
         simulations.tidy()
     write_sweep(cells, folder)
     rows = cell_rows(cells)
@@ -126,17 +126,17 @@ def sweep(
     print(f"Results: {folder}", file=sys.stderr)
 
 
-def _prepared(loads: str | None, **stated: Any) -> SweepRequest:
+def _prepared(loads: str | None, **stated: Any) -> SimulationSweep:
     """Return what is to be simulated, all of which was prepared once.
 
     Raises:
         TestbedError: if a document, a name or an option is wrong.
     """
-    from emulator.campaigns.swept import SweepRequest, parsed_loads
+    from emulator.campaigns.simulation_sweep import SimulationSweep, parsed_loads
 
-    request = SweepRequest(loads=parsed_loads(loads), **stated)
-    request.names()
-    return request
+    asked = SimulationSweep(loads=parsed_loads(loads), **stated)
+    asked.names()
+    return asked
 
 
 def _folder(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Sweeps of a workload over policies, queues, loads and seeds, as values that any worker can run.
+"""Sweeps of simulations: a workload over policies, queues, loads and seeds, as values that any worker can run.
 
 At another load the same jobs arrive at scaled times. The load of a campaign, a job list or a log is the work of all
 its jobs in one cluster, over what all processors can do from the first arrival to the last; that of a study's stream is
@@ -49,7 +49,7 @@ CHECKED_JOBS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class SweepRequest:
+class SimulationSweep:
     """A sweep: its workload, and what it goes over. `factors` is a factor or the path of a table; `load` None: its own.
 
     With `estimate_factor` the users' estimates are drawn, for each seed anew.
@@ -186,7 +186,7 @@ class WorkloadCase:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepCell:
+class SimulationSweepCell:
     """A policy and a queue at a load: the outcome of each seed, and the means over them with 95% intervals.
 
     Outcomes that are all equal are one replication: the seeds vary nothing in the workload, as in a list of jobs.
@@ -228,17 +228,17 @@ def _mean_over_seeds(values: Sequence[float]) -> Estimate:
     return mean(values if len(set(values)) > 1 else values[:1])
 
 
-def sweep_workload(request: SweepRequest, simulations: ParallelSimulations) -> list[SweepCell]:
-    """Run the simulations of `request` that the store of `simulations` lacks, and return its cells in order.
+def sweep_workload(sweep: SimulationSweep, simulations: ParallelSimulations) -> list[SimulationSweepCell]:
+    """Run the simulations of `sweep` that the store of `simulations` lacks, and return its cells in order.
 
     Raises:
         TestbedError: what a simulation raised.
     """
-    names, cases = request.names(), request.cases()
+    names, cases = sweep.names(), sweep.cases()
     outcomes = simulations.outcomes(cases)
     return [
-        SweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + request.seeds]))
-        for begin, case in list(enumerate(cases))[:: request.seeds]
+        SimulationSweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + sweep.seeds]))
+        for begin, case in list(enumerate(cases))[:: sweep.seeds]
     ]
 
 
@@ -303,27 +303,27 @@ def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
     return factors_named(text, grid)
 
 
-def _fingerprint(request: SweepRequest) -> str:
+def _fingerprint(sweep: SimulationSweep) -> str:
     """Return a hash of the files that the simulations read, so that changed files give other cases."""
     digest = hashlib.sha256()
-    workload = _located("campaign", request.workload, CAMPAIGNS)
-    topology, named, log, listed = request.topology, (*request.policies, *request.queues), None, None
+    workload = _located("campaign", sweep.workload, CAMPAIGNS)
+    topology, named, log, listed = sweep.topology, (*sweep.policies, *sweep.queues), None, None
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
-        campaign = campaign_named(request.workload)
+        campaign = campaign_named(sweep.workload)
         named = (*named, campaign.policy, campaign.queue)
-        topology = topology or (campaign.topology if request.clusters is None else None)
-        background = campaign.under_band(request.band).background
+        topology = topology or (campaign.topology if sweep.clusters is None else None)
+        background = campaign.under_band(sweep.band).background
         log = None if background is None else background.log
         listed = None if campaign.job_list is None else workload.parent / campaign.job_list.file
     own = [*(custom_file(name) for name in named if name is not None), log, listed]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
-    if request.factors is not None:
-        files.append(Path(request.factors))
+    if sweep.factors is not None:
+        files.append(Path(sweep.factors))
     for file in files:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     if topology is None:
-        is_generated = request.clusters is not None or request.workload.lower() in study_workloads()
+        is_generated = sweep.clusters is not None or sweep.workload.lower() in study_workloads()
         topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
     # The topology is read here, because it may name a profile in another file.
     digest.update(topology_named(topology).model_dump_json().encode())
