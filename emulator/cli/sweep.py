@@ -97,9 +97,9 @@ def sweep(
     """
     named, queued = _names(policies, check_policy_name), _names(queues, check_queue_name)
     prepare = partial(
-        _prepared, loads, workload=workload, policies=named, queues=queued, seeds=seeds, topology=topology,
-        clusters=clusters, jobs=jobs, quota=quota, band=band, factors=extension_factors, grid=grid,
-        warm_up_jobs=warm_up, estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
+        _prepared, named, queued, loads, seeds, workload=workload, topology=topology, clusters=clusters, jobs=jobs,
+        quota=quota, band=band, factors=extension_factors, grid=grid, warm_up_jobs=warm_up,
+        estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.simulation_sweep import sweep_workload
@@ -126,15 +126,17 @@ def sweep(
     print(f"Results: {folder}", file=sys.stderr)
 
 
-def _prepared(loads: str | None, **stated: Any) -> SimulationSweep:
-    """Return what is to be simulated, all of which was prepared once.
+def _prepared(
+    policies: tuple[str | None, ...], queues: tuple[str | None, ...], loads: str | None, seeds: int, **stated: Any
+) -> SimulationSweep:
+    """Return the sweep of a workload with the `stated` options, all of which was prepared once.
 
     Raises:
         TestbedError: if a document, a name or an option is wrong.
     """
-    from emulator.campaigns.simulation_sweep import SimulationSweep, parsed_loads
+    from emulator.campaigns.simulation_sweep import SimulationSweep, SweptWorkload, parsed_loads
 
-    asked = SimulationSweep(loads=parsed_loads(loads), **stated)
+    asked = SimulationSweep(SweptWorkload(**stated), policies, queues, parsed_loads(loads), seeds)
     asked.names()
     return asked
 

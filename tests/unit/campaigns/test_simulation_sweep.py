@@ -10,9 +10,11 @@ import pytest
 
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.simulation_sweep import (
+    OUTCOMES_VERSION,
     QUANTITIES,
     SimulationSweep,
     SimulationSweepCell,
+    SweptWorkload,
     WorkloadCase,
     at_load,
     parsed_loads,
@@ -27,8 +29,10 @@ from emulator.simulator.parallel_simulations import ParallelSimulations, Workfor
 
 
 def sweep(workload: str = "W2", **changes: Any) -> SimulationSweep:
-    given: dict[str, Any] = {"policies": ("wf", "fcm"), "queues": (None,), "loads": (0.4, 0.8), "seeds": 3, "jobs": 30}
-    return SimulationSweep(workload, **{**given, **changes})
+    over = {"policies": ("wf", "fcm"), "queues": (None,), "loads": (0.4, 0.8), "seeds": 3}
+    stated: dict[str, Any] = {"jobs": 30, **over, **changes}
+    goes_over = {name: stated.pop(name) for name in over}
+    return SimulationSweep(SweptWorkload(workload, **stated), **goes_over)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +228,16 @@ def test_a_case_holds_only_what_its_outcome_depends_on():
     case = sweep(loads=(None,), policies=(None,)).cases()[2]
     assert isinstance(case, WorkloadCase)
     assert json.loads(case.key).keys() == {"outcomes", "workload", "seed", "jobs", "warm_up_jobs", "inputs"}
+
+
+def test_the_key_of_a_case_has_one_level_so_that_stored_outcomes_are_found():
+    stated = SweptWorkload("W2", topology="das2-2006", jobs=30, quota=0.9, warm_up_jobs=2, factors="1.25")
+    case = WorkloadCase(stated, "wf", None, 0.4, seed=1, inputs="0123abcd")
+    expected = {
+        "outcomes": OUTCOMES_VERSION, "workload": "W2", "policy": "wf", "load": 0.4, "seed": 1,
+        "topology": "das2-2006", "jobs": 30, "quota": 0.9, "factors": "1.25", "warm_up_jobs": 2, "inputs": "0123abcd",
+    }  # fmt: skip
+    assert case.key == json.dumps(expected, sort_keys=True)
 
 
 def test_estimates_are_drawn_where_jobs_have_none(tmp_path):
