@@ -15,7 +15,7 @@ from apps.messaging import Messenger
 from apps.pacing import Pacer
 from apps.phase_clock import PhaseClock
 from apps.setting import JobSetting
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 from emulator.model.units import BYTES_PER_POINT
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class JobContext:
 
     def duration_s(self, points: int, arrays: int, row_points: int = 0) -> float:
         """Return the emulated seconds in which this rank's processor updates `points` of `arrays` arrays once."""
-        sweep = Sweep(points, arrays * BYTES_PER_POINT, row_points)
-        return self.setting.duration_s(sweep, self.communicator.rank)
+        working_set = WorkingSet(points, arrays * BYTES_PER_POINT, row_points)
+        return self.setting.duration_s(working_set, self.communicator.rank)
 
     def reduction(self, width: int, operation: Operation = "max") -> Reduction:
         """Make a reduction of `width` values for a loop."""

@@ -10,7 +10,7 @@ from apps.pacing import ProcessorProfile
 from apps.tree import Pattern
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 
 WIDE_AREA = "wide-area"
 
@@ -97,11 +97,11 @@ class JobSetting:
             return 0.0
         return self.far_delays_s[source * (self.clusters - 1) + target - (target > source)]
 
-    def duration_s(self, sweep: Sweep, rank: int) -> float:
-        """Return the emulated seconds of one `sweep` by the processor of `rank`; 0 if it is not paced."""
+    def duration_s(self, working_set: WorkingSet, rank: int) -> float:
+        """Return the emulated seconds of a sweep over `working_set` by the processor of `rank`; 0 if it is unpaced."""
         if self.profile is None:
             return 0.0
-        return self.profile.costs.duration_s(sweep, self.computing_beside(rank)) * self.weight
+        return self.profile.costs.duration_s(working_set, self.computing_beside(rank)) * self.weight
 
     def computing_beside(self, rank: int) -> int:
         """Return how many ranks the node of `rank` has: a component fills its nodes one after another."""

@@ -7,8 +7,8 @@ load_generator        the subprocess that submits its schedule
 dilation              its dilation: as stated, or found by pilots
 background            its background load, from the start of the run's clock to the end of its jobs
 standing_background   a background load that no campaign owns
-sweep                 a campaign under several policies and seeds, and interrupted campaigns once more
-sweep_process         the process that runs a sweep
+live_sweep            a campaign under several policies and seeds, and interrupted campaigns once more
+live_sweep_process    the process that runs such a sweep
 
 In the simulator:
 
@@ -19,7 +19,7 @@ simulated_run         a simulation as a run's directory
 simulated_background  the background load of a simulated campaign
 modelled_jobs         the jobs of a campaign with their execution times, drawn or by the model
 job_times             execution times of jobs whose application is known, measured or by the model
-swept                 a workload simulated over policies, queues, loads and seeds
+simulation_sweep      a workload simulated over policies, queues, loads and seeds
 published_cases       the published campaigns under every policy that a claim compares
 
 What a live run did, simulated:

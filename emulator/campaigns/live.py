@@ -7,6 +7,8 @@ however the campaign ends; the records so far are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from apps.registry import check_program
@@ -37,7 +39,7 @@ from emulator.policies.registry import placement_policy
 from emulator.policies.request_kinds import as_taken, as_total
 from emulator.runs.following import follow_now, follow_until
 from emulator.runs.holding import Testbed, held, real_time_if_failed
-from emulator.runs.input_files import kept_files, stated_surroundings
+from emulator.runs.input_files import FileKeeper, kept_files, stated_surroundings
 from emulator.runs.local_bursts import bursts_recorded
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
@@ -171,10 +173,13 @@ def run_campaign(
             tried=tried, even_if_hopeless=even_if_hopeless,
         )  # fmt: skip
         chosen = campaign.changed(dilation=choice.dilation)
-        for attempt, each in enumerate(paths, start=1):
+        for number, each in enumerate(paths, start=1):
+            attempt = _Attempt(
+                testbed=testbed, campaign=chosen, arrivals=arrivals, seed=seed, path=each, choice=choice, number=number,
+                repeats_left=len(paths) - number, locust_port=locust_port, report_progress=report_progress,
+            )  # fmt: skip
             try:
-                repeats_left = len(paths) - attempt
-                _run(testbed, chosen, arrivals, seed, each, report_progress, choice, attempt, repeats_left, locust_port)
+                _run(attempt)
                 break
             except BackgroundAboveBand as void:
                 report_progress(ProgressReport("repeating the campaign", remark=str(void)))
@@ -186,41 +191,68 @@ def repetition_paths(path: Path, repeats: int) -> list[Path]:
     return [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeats + 2))]
 
 
-def _run(
-    testbed: Testbed,
-    campaign: Campaign,
-    arrivals: Sequence[Arrival],
-    seed: int,
-    path: Path,
-    report_progress: ReportProgress,
-    choice: CampaignDilation,
-    attempt: int,
-    repeats_left: int,
-    locust_port: int | None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One attempt at a campaign: all that its run on the testbed needs.
+
+    `choice` says how the dilation of `campaign` was found. Attempts have the numbers 1, 2, ... While `repeats_left` is
+    not 0, a background load that makes this one void ends it.
+    """
+
+    testbed: Testbed
+    campaign: Campaign
+    arrivals: Sequence[Arrival]
+    seed: int
+    path: Path
+    choice: CampaignDilation
+    number: int
+    repeats_left: int
+    locust_port: int | None
+    report_progress: ReportProgress
+
+    @property
+    def jobs(self) -> int:
+        """The number of jobs that arrive."""
+        return len(self.arrivals)
+
+
+def _run(attempt: _Attempt) -> None:
+    """Hold the testbed for the attempt, run its schedule, and record it.
+
+    Raises:
+        BackgroundAboveBand: if its background load made it void, and it may be repeated.
+    """
+    testbed, campaign, seed = attempt.testbed, attempt.campaign, attempt.seed
     request = _run_request(campaign, seed)
-    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
-    manifest = manifest.model_copy(update={"plan": choice.record()})
-    arrivals_s = {name: arrival.arrival_s for arrival in arrivals if (name := arrival.specification.file) is not None}
-    drawn = campaign_files(campaign, testbed.topology, seed)
-    files = {name: drawn[name] for name in arrivals_s}
+    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), attempt.jobs)
+    manifest = manifest.model_copy(update={"plan": attempt.choice.record()})
+    files_kept = _files_kept(attempt)
     with (
         held(testbed, request) as run,
-        kept_files(
-            testbed.client, testbed.topology, files, arrivals_s, Dilation(campaign.dilation), seed
-        ) as input_files,
-        recorded(testbed, run, manifest, path) as recorder,
+        files_kept as input_files,
+        recorded(testbed, run, manifest, attempt.path) as recorder,
     ):
         recorder.files = input_files
-        write_schedule(arrivals, path / SCHEDULE_FILE)
+        write_schedule(attempt.arrivals, attempt.path / SCHEDULE_FILE)
+        ends_if_void = attempt.repeats_left > 0
         with (
-            checked_links(testbed, recorder, report_progress) as checks,
-            background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
+            checked_links(testbed, recorder, attempt.report_progress) as checks,
+            background_held(testbed, campaign, seed, recorder, attempt.number, ends_if_void) as check_background,
             bursts_recorded(testbed, recorder, run.request.host_clocks_ahead_s) as check_bursts,
         ):
-            kept = (check_background, input_files.check, check_bursts)
-            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept, locust_port)
-        conclude(testbed, run, recorder, checks, len(arrivals))
+            _run_schedule(attempt, run, recorder, (check_background, input_files.check, check_bursts))
+        conclude(testbed, run, recorder, checks, attempt.jobs)
+
+
+def _files_kept(attempt: _Attempt) -> AbstractContextManager[FileKeeper]:
+    """Return the context in which the files of jobs that arrive are at their sites."""
+    arrivals_s = {
+        name: arrival.arrival_s for arrival in attempt.arrivals if (name := arrival.specification.file) is not None
+    }
+    testbed, campaign, seed = attempt.testbed, attempt.campaign, attempt.seed
+    drawn = campaign_files(campaign, testbed.topology, seed)
+    files = {name: drawn[name] for name in arrivals_s}
+    return kept_files(testbed.client, testbed.topology, files, arrivals_s, Dilation(campaign.dilation), seed)
 
 
 def _run_request(campaign: Campaign, seed: int) -> RunRequest:
@@ -249,25 +281,18 @@ def _run_request(campaign: Campaign, seed: int) -> RunRequest:
     return validate(stated, RunRequest, source=f"campaign {campaign.name} at time scale {campaign.time_scale:g}")
 
 
-def _run_schedule(
-    testbed: Testbed,
-    run: RunView,
-    recorder: Recorder,
-    expected: int,
-    report_progress: ReportProgress,
-    kept: Sequence[Callable[[], None]],
-    locust_port: int | None,
-) -> None:
-    """Have the schedule submitted, and follow its jobs until the last has ended; make the checks `kept` meanwhile."""
+def _run_schedule(attempt: _Attempt, run: RunView, recorder: Recorder, checks: Sequence[Callable[[], None]]) -> None:
+    """Have the schedule submitted, and follow its jobs until the last has ended; make the `checks` meanwhile."""
+    testbed, expected = attempt.testbed, attempt.jobs
     schedule_file = recorder.directory.path / SCHEDULE_FILE
 
     def report(event: EventView) -> None:
-        report_progress(jobs_progress(recorder, "running", expected, event.time_s))
+        attempt.report_progress(jobs_progress(recorder, "running", expected, event.time_s))
 
-    with LoadGenerator(testbed.client, run.id, schedule_file, expected, locust_port) as load:
+    with LoadGenerator(testbed.client, run.id, schedule_file, expected, attempt.locust_port) as load:
 
         def done() -> bool:
-            for check in kept:
+            for check in checks:
                 check()
             if load.has_ended() and recorder.submitted < expected:
                 follow_now(testbed, run.id, recorder, report)
@@ -275,6 +300,6 @@ def _run_schedule(
                     raise RunFailed(f"Only {recorder.submitted} of {number_of(expected, 'job')} reached the broker.")
             return len(recorder.ended) == expected
 
-        report_progress(ProgressReport("starting the load generator", expected))
+        attempt.report_progress(ProgressReport("starting the load generator", expected))
         follow_until(done, testbed, run.id, recorder, report)
         load.wait()

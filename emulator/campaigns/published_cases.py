@@ -14,7 +14,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.runs.run_directory import read_manifest
-from emulator.simulator.sweep import Outcome, ReportSweep, Sweep
+from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations, ReportSimulations
 from workloads.campaign import campaign_named
 
 PLACED: Final = tuple((campaign, policy) for campaign in ("W1", "W2") for policy in ("wf", "cm", "fcm"))
@@ -93,7 +93,7 @@ def published_cases(
 
 
 def simulate_cases(
-    cases: Sequence[PublishedCase], client: Any, report_progress: ReportSweep = lambda progress: None
+    cases: Sequence[PublishedCase], client: Any, report_progress: ReportSimulations = lambda progress: None
 ) -> None:
     """Simulate `cases` on the workers of a dask client, all but those whose run directories are there already.
 
@@ -103,7 +103,7 @@ def simulate_cases(
     kept = [case for case in cases if case.path.exists()]
     for case in kept:
         _check_same(case)
-    Sweep(client, None, report_progress).outcomes([case for case in cases if case not in kept])
+    ParallelSimulations(client, None, report_progress).outcomes([case for case in cases if case not in kept])
 
 
 def _check_same(case: PublishedCase) -> None:

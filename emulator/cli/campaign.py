@@ -144,7 +144,7 @@ def stop(
     Example: testbed campaign stop runs/w1-sweep-20260101-120000
     """
     if folder is not None:
-        from emulator.campaigns.sweep_process import end
+        from emulator.campaigns.live_sweep_process import end
 
         number = end(folder)
         say(f"Process {number} has ended (`testbed campaign resume {folder}` goes on with the sweep).")

@@ -35,7 +35,7 @@ from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput, TestbedNotUp
 
 if TYPE_CHECKING:
-    from emulator.campaigns.sweep import RunStatus
+    from emulator.campaigns.live_sweep import RunStatus
 
 MOST_SEEDS: Final = 1000
 _HOST_LOOK_ROUND_S: Final = 2.0
@@ -119,8 +119,8 @@ def sweep(
 
     Example: testbed campaign sweep W1 --policy wf,cm,fcm --seeds 1-3 --time-scale 10
     """
-    from emulator.campaigns import sweep as sweeps
-    from emulator.campaigns.sweep_process import detach
+    from emulator.campaigns import live_sweep
+    from emulator.campaigns.live_sweep_process import detach
     from emulator.runs.container_testbed import testbed_named
 
     chosen, requested = chosen_campaign(
@@ -128,14 +128,14 @@ def sweep(
         topology=topology, quota=quota, numerics=numerics, interarrival_factor=interarrival_factor,
     )  # fmt: skip
     policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
-    planned = sweeps.sweep_of(
+    planned = live_sweep.sweep_of(
         chosen, policies, parse_seeds(seeds), repeats=repeats, dilation=requested, repeat_void=repeat_void,
         even_if_hopeless=even_if_hopeless,
     )  # fmt: skip
     with testbed_named(name) as testbed:
-        sweeps.check_sweep(testbed, planned)
+        live_sweep.check_sweep(testbed, planned)
     path = run_path(out, f"{chosen.name}-sweep")
-    sweeps.begin_sweep(path, planned)
+    live_sweep.begin_sweep(path, planned)
     if detached:
         _say_detached(detach(path, name), path, as_json=as_json)
         return
@@ -155,17 +155,17 @@ def resume(
 
     Example: testbed campaign resume runs/w1-sweep-20260101-120000
     """
-    from emulator.campaigns import sweep as sweeps
-    from emulator.campaigns.sweep_process import detach
+    from emulator.campaigns import live_sweep
+    from emulator.campaigns.live_sweep_process import detach
     from emulator.cli.progress import run_progress
     from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
-    if sweeps.is_sweep(directory):
+    if live_sweep.is_sweep(directory):
         if even_if_hopeless or repeat_void:
             raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
         if detached:
-            sweeps.read_sweep(directory)
+            live_sweep.read_sweep(directory)
             _say_detached(detach(directory, name), directory, as_json=as_json)
         else:
             _run(directory, name, require, as_json=as_json)
@@ -173,7 +173,7 @@ def resume(
     if detached:
         raise InvalidInput(f"--detach: {directory} is no sweep's folder; leave it out.")
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        path = sweeps.rerun_campaign(
+        path = live_sweep.rerun_campaign(
             testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
         )
     check_required(require, show_run_directories([path], as_json=as_json))
@@ -223,13 +223,13 @@ def _say_detached(process: int, path: Path, *, as_json: bool) -> None:
 
 def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
     """Run what is left of the sweep in `path`, and show all of its runs."""
-    from emulator.campaigns import sweep as sweeps
+    from emulator.campaigns import live_sweep
     from emulator.cli.progress import run_progress
     from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        found = sweeps.run_sweep(testbed, path, sweeps.read_sweep(path), report_progress)
+        found = live_sweep.run_sweep(testbed, path, live_sweep.read_sweep(path), report_progress)
     verdicts = show_run_directories([each.path for each in found], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
     check_required(require, verdicts)
@@ -237,21 +237,21 @@ def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
 
 def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     """Return how far the runs in `directory` are, and whether nothing more will happen there."""
-    from emulator.campaigns import sweep as sweeps
-    from emulator.campaigns.sweep_process import is_running
+    from emulator.campaigns import live_sweep
+    from emulator.campaigns.live_sweep_process import is_running
     from emulator.model.process_lock import is_locked
     from emulator.model.records import JobRow, RunProgress
     from emulator.runs.run_directory import WRITING, read_manifest, read_rows
 
-    if sweeps.is_sweep(directory):
+    if live_sweep.is_sweep(directory):
         going = is_running(directory)
-        found = sweeps.statuses(directory, sweeps.read_sweep(directory))
+        found = live_sweep.statuses(directory, live_sweep.read_sweep(directory))
         return [_row(each) for each in found], not going
     written = is_locked(directory / WRITING)  # asked before the manifest is read, whose last change it makes
     manifest = read_manifest(directory)
     ended = len(read_rows(directory, JobRow))
     is_left = manifest.progress is RunProgress.RUNNING and not written
-    state = sweeps.RunState.INTERRUPTED if is_left else manifest.progress
+    state = live_sweep.RunState.INTERRUPTED if is_left else manifest.progress
     row: dict[str, object] = {
         "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": state.value,
         "jobs": f"{ended} of {manifest.jobs}",

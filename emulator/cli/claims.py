@@ -16,7 +16,7 @@ from emulator.cli.completion import runs, topologies
 from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption, make_folder
-from emulator.cli.progress import sweep_progress
+from emulator.cli.progress import simulations_progress
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
@@ -92,13 +92,13 @@ def _simulated(seeds: int, jobs: int | None, topology: str | None, workers: int 
     """Simulate the published campaigns, and return their run directories."""
     compile_simulator()
     from emulator.campaigns.published_cases import published_cases, simulate_cases
-    from emulator.simulator.sweep import Workforce
+    from emulator.simulator.parallel_simulations import Workforce
 
     if topology is not None:
         topology_named(topology)
     folder = make_folder(out or Path("runs") / f"claims-{datetime.now():%Y%m%d-%H%M%S}")
     cases = published_cases(folder.resolve(), seeds, jobs, topology)
-    with Workforce(workers).assembled() as client, sweep_progress("campaigns") as report_progress:
+    with Workforce(workers).assembled() as client, simulations_progress("campaigns") as report_progress:
         simulate_cases(cases, client, report_progress)
     print(f"Simulations: {folder}", file=sys.stderr)
     return [case.path for case in cases]

@@ -22,7 +22,7 @@ from emulator.model.escapes import escaped, escaped_lines
 if TYPE_CHECKING:
     from emulator.containers.progress import ProgressStep
     from emulator.runs.progress import ProgressReport, ReportProgress
-    from emulator.simulator import sweep
+    from emulator.simulator.parallel_simulations import ReportSimulations, SimulationsProgress
 
 
 def step_printer() -> Callable[[ProgressStep], None]:
@@ -48,10 +48,10 @@ def run_progress() -> Iterator[ReportProgress]:
 
 
 @contextmanager
-def sweep_progress(name: str) -> Iterator[sweep.ReportSweep]:
+def simulations_progress(name: str) -> Iterator[ReportSimulations]:
     """Show the progress of the simulations of `name` as long as the context lasts."""
     if not sys.stderr.isatty():
-        yield _SweepLines(name)
+        yield _SimulationsLines(name)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -86,14 +86,14 @@ class _RunLines:
             say(_run_line(progress), to_error=True, flush=True)
 
 
-class _SweepLines:
-    """A printer of a line for every tenth of a sweep."""
+class _SimulationsLines:
+    """A printer of a line for every tenth of the simulations."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._last: tuple[int, int] | None = None
 
-    def __call__(self, progress: sweep.SweepProgress) -> None:
+    def __call__(self, progress: SimulationsProgress) -> None:
         now = (progress.total, 10 * progress.done // max(1, progress.total))
         if now != self._last:
             self._last = now

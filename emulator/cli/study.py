@@ -13,7 +13,7 @@ import typer
 
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.options import JsonOption, make_folder
-from emulator.cli.progress import sweep_progress
+from emulator.cli.progress import simulations_progress
 from emulator.cli.tables import show_rows
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def study(
     if name != "list":
         compile_simulator(partial(_check_name, name))
     from emulator.reports.study_pages import write_study
-    from emulator.simulator.sweep import Sweep, Workforce
+    from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
     from emulator.studies.catalogue import STUDIES, study_named
     from emulator.studies.simulation_study import conduct, scale_of
 
@@ -66,10 +66,10 @@ def study(
     results: list[StudyResult] = []
     with Workforce(workers, scheduler).assembled() as client:
         for one, scale in zip(chosen, scales, strict=True):
-            with sweep_progress(one.name) as report_progress:
-                sweep = Sweep(client, folder / f"{one.name}.outcomes.jsonl", report_progress)
-                results.append(conduct(one, scale, sweep))
-                sweep.tidy()
+            with simulations_progress(one.name) as report_progress:
+                simulations = ParallelSimulations(client, folder / f"{one.name}.outcomes.jsonl", report_progress)
+                results.append(conduct(one, scale, simulations))
+                simulations.tidy()
             write_study(results[-1], folder)
     _show(results, as_json=as_json)
     print(f"Results: {folder}", file=sys.stderr)

@@ -15,7 +15,7 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
-from emulator.cli.progress import sweep_progress
+from emulator.cli.progress import simulations_progress
 from emulator.cli.simulation_options import (
     EstimateFactorOption,
     FactorsOption,
@@ -30,7 +30,7 @@ from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
 
 if TYPE_CHECKING:
-    from emulator.campaigns.swept import SweepRequest
+    from emulator.campaigns.simulation_sweep import SimulationSweep
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
@@ -97,22 +97,22 @@ def sweep(
     """
     named, queued = _names(policies, check_policy_name), _names(queues, check_queue_name)
     prepare = partial(
-        _prepared, loads, workload=workload, policies=named, queues=queued, seeds=seeds, topology=topology,
-        clusters=clusters, jobs=jobs, quota=quota, band=band, factors=extension_factors, grid=grid,
-        warm_up_jobs=warm_up, estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
+        _prepared, named, queued, loads, seeds, workload=workload, topology=topology, clusters=clusters, jobs=jobs,
+        quota=quota, band=band, factors=extension_factors, grid=grid, warm_up_jobs=warm_up,
+        estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
-    from emulator.campaigns.swept import sweep_workload
-    from emulator.reports.sweep_files import cell_rows, write_sweep
-    from emulator.simulator.sweep import Sweep, Workforce
+    from emulator.campaigns.simulation_sweep import sweep_workload
+    from emulator.reports.simulation_sweep_files import cell_rows, write_sweep
+    from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
-    request = prepare()
+    asked = prepare()
     force = Workforce(workers, scheduler)
     folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
-    with force.assembled() as client, sweep_progress("sweep") as report_progress:
-        found = Sweep(client, folder / OUTCOMES_FILE, report_progress)
-        cells = sweep_workload(request, found)
-        found.tidy()
+    with force.assembled() as client, simulations_progress("sweep") as report_progress:
+        simulations = ParallelSimulations(client, folder / OUTCOMES_FILE, report_progress)
+        cells = sweep_workload(asked, simulations)
+        simulations.tidy()
     write_sweep(cells, folder)
     rows = cell_rows(cells)
     if as_json:
@@ -126,17 +126,19 @@ def sweep(
     print(f"Results: {folder}", file=sys.stderr)
 
 
-def _prepared(loads: str | None, **stated: Any) -> SweepRequest:
-    """Return what is to be simulated, all of which was prepared once.
+def _prepared(
+    policies: tuple[str | None, ...], queues: tuple[str | None, ...], loads: str | None, seeds: int, **stated: Any
+) -> SimulationSweep:
+    """Return the sweep of a workload with the `stated` options, all of which was prepared once.
 
     Raises:
         TestbedError: if a document, a name or an option is wrong.
     """
-    from emulator.campaigns.swept import SweepRequest, parsed_loads
+    from emulator.campaigns.simulation_sweep import SimulationSweep, SweptWorkload, parsed_loads
 
-    request = SweepRequest(loads=parsed_loads(loads), **stated)
-    request.names()
-    return request
+    asked = SimulationSweep(SweptWorkload(**stated), policies, queues, parsed_loads(loads), seeds)
+    asked.names()
+    return asked
 
 
 def _folder(path: Path) -> Path:

@@ -15,7 +15,7 @@ from apps.descriptor import Work
 from apps.registry import application_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
-from emulator.model.point_costs import PointCosts, Sweep
+from emulator.model.point_costs import PointCosts, WorkingSet
 from emulator.model.processor import REFERENCE_APPLICATION, Processor
 from emulator.model.units import BYTES_PER_POINT, NANOSECONDS_PER_SECOND
 
@@ -72,13 +72,13 @@ def calibrated(
         InvalidInput: if the processor is unpaced, and so has nothing to calibrate, or no cost would do.
     """
     costs = _costs(processor)
-    sweep = _sweep(application, work)
+    working_set = _working_set(application, work)
     if application != REFERENCE_APPLICATION:
-        swept_s = work.sweeps * costs.duration_s(sweep, computing)
+        swept_s = work.sweeps * costs.duration_s(working_set, computing)
         return weighed(processor, application, iteration.compute_s / swept_s)
     asked_ns = iteration.compute_s * NANOSECONDS_PER_SECOND / work.updates
-    key = "in_cache_ns_per_point" if costs.mostly_in_cache(sweep) else "out_of_cache_ns_per_point"
-    after = _rounded(_solved(costs, key, sweep, computing, asked_ns))
+    key = "in_cache_ns_per_point" if costs.mostly_in_cache(working_set) else "out_of_cache_ns_per_point"
+    after = _rounded(_solved(costs, key, working_set, computing, asked_ns))
     if after <= 0:
         raise InvalidInput(
             f"A point that takes {asked_ns:.4g} ns is cheaper than the rest of {processor.name!r} allows: calibrate the"
@@ -87,9 +87,9 @@ def calibrated(
     return Calibration(_changed(processor, {key: after}), key, getattr(costs, key), after)
 
 
-def _solved(costs: PointCosts, key: str, sweep: Sweep, computing: int, asked_ns: float) -> float:
-    """Return the cost `key` with which a point of `sweep` takes `asked_ns`; a point's cost is linear in it."""
-    at_zero_ns, at_one_ns = (_with(costs, key, value).ns_per_point(sweep, computing) for value in (0.0, 1.0))
+def _solved(costs: PointCosts, key: str, working_set: WorkingSet, computing: int, asked_ns: float) -> float:
+    """Return the cost `key` with which a point of `working_set` takes `asked_ns`; a point's cost is linear in it."""
+    at_zero_ns, at_one_ns = (_with(costs, key, value).ns_per_point(working_set, computing) for value in (0.0, 1.0))
     return (asked_ns - at_zero_ns) / (at_one_ns - at_zero_ns)
 
 
@@ -99,9 +99,9 @@ def _with(costs: PointCosts, key: str, value: float) -> PointCosts:
     return replace(costs, out_of_cache_ns_per_point=value)
 
 
-def _sweep(application: str, work: Work) -> Sweep:
+def _working_set(application: str, work: Work) -> WorkingSet:
     touched = application_named(application).form.arrays * BYTES_PER_POINT
-    return Sweep(work.points, touched, work.row_points)
+    return WorkingSet(work.points, touched, work.row_points)
 
 
 def weighed(processor: Processor, application: str, weight: float) -> Calibration:
@@ -141,7 +141,7 @@ def predicted_compute_s(processor: Processor, application: str, work: Work, comp
         InvalidInput: if the processor is unpaced.
     """
     costs = _costs(processor)
-    return work.sweeps * costs.duration_s(_sweep(application, work), computing) * processor.weight(application)
+    return work.sweeps * costs.duration_s(_working_set(application, work), computing) * processor.weight(application)
 
 
 def _rounded(value: float) -> float:

@@ -30,8 +30,8 @@ _ROWS_STEEPNESS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """One sweep over a working set: its points, the bytes touched for each, and the length of the rows in points."""
+class WorkingSet:
+    """What one sweep of a kernel goes over: its points, the bytes touched for each, and the points of its rows."""
 
     points: int
     bytes_per_point: int = BYTES_PER_POINT
@@ -70,27 +70,27 @@ class PointCosts:
         """Return whether a working set of `points` grid points fits the cache, at 8 bytes a point."""
         return points * BYTES_PER_POINT <= self.cache_bytes
 
-    def mostly_in_cache(self, sweep: Sweep) -> bool:
-        """Return whether at least half of the points of `sweep` are in cache."""
+    def mostly_in_cache(self, working_set: WorkingSet) -> bool:
+        """Return whether at least half of the points of `working_set` are in cache."""
         if self.memory is None:
-            return self.fits_cache(sweep.points)
-        return miss_share(sweep.touched_bytes, self.cache_bytes, self.memory.cache_ways) <= 0.5
+            return self.fits_cache(working_set.points)
+        return miss_share(working_set.touched_bytes, self.cache_bytes, self.memory.cache_ways) <= 0.5
 
-    def ns_per_point(self, sweep: Sweep, computing: int = 1) -> float:
-        """Return the cost of a point of `sweep` while `computing` processors of the node compute."""
+    def ns_per_point(self, working_set: WorkingSet, computing: int = 1) -> float:
+        """Return the cost of a point of `working_set` while `computing` processors of the node compute."""
         if self.memory is None:
-            return self.in_cache_ns_per_point if self.fits_cache(sweep.points) else self.out_of_cache_ns_per_point
-        missing = miss_share(sweep.touched_bytes, self.cache_bytes, self.memory.cache_ways)
+            return self.in_cache_ns_per_point if self.fits_cache(working_set.points) else self.out_of_cache_ns_per_point
+        missing = miss_share(working_set.touched_bytes, self.cache_bytes, self.memory.cache_ways)
         fetched_ns = self.out_of_cache_ns_per_point - self.in_cache_ns_per_point
         fetched_ns *= 1.0 + self.memory.shared_share * (computing - 1)
         long_rows_ns = self.memory.long_row_ns_per_point * _long_row_share(
-            sweep.row_points, self.memory.first_level_bytes
+            working_set.row_points, self.memory.first_level_bytes
         )
         return self.in_cache_ns_per_point + missing * (fetched_ns + long_rows_ns)
 
-    def duration_s(self, sweep: Sweep, computing: int = 1) -> float:
-        """Return the emulated seconds of one `sweep` while `computing` processors of the node compute."""
-        return seconds_from_nanoseconds(sweep.points * self.ns_per_point(sweep, computing))
+    def duration_s(self, working_set: WorkingSet, computing: int = 1) -> float:
+        """Return the emulated seconds of a sweep over `working_set` while `computing` processors of a node compute."""
+        return seconds_from_nanoseconds(working_set.points * self.ns_per_point(working_set, computing))
 
 
 def miss_share(touched_bytes: int, cache_bytes: int, cache_ways: int) -> float:

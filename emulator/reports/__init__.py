@@ -14,7 +14,7 @@ communication_figures    the same as figures
 published_communication  the published cost beside it
 attribution_tables       the parts of factors, and whether factors hold at twice the dilation
 attribution_figure       the parts of factors as a figure
-sweep_files              a sweep of simulations as files
+simulation_sweep_files   a sweep of simulations as files
 
 A live run beside simulations of it:
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from emulator.simulator.parallel_simulations import Outcome
 from emulator.simulator.simulation import SimulationResult, simulate
 from emulator.simulator.study_streams import SYSTEM, StudyWorkload, study_workload
-from emulator.simulator.sweep import Outcome
 
 WARM_UP_SHARE: Final = 0.1
 """The share of the arrivals that is simulated and not counted."""

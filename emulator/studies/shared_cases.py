@@ -10,7 +10,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.time_sharing.rules import rule_named
 from emulator.model.topology import Topology
 from emulator.policies.nodes.compositions import COMPOSITIONS, composition_named
-from emulator.simulator.sweep import Outcome
+from emulator.simulator.parallel_simulations import Outcome
 from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
 from emulator.studies.statements import Quantity, WorkloadQueue
 from workloads.local_users import drawn_users

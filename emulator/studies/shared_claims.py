@@ -11,7 +11,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.policies.nodes.compositions import COMPOSITIONS
-from emulator.simulator.sweep import Outcome
+from emulator.simulator.parallel_simulations import Outcome
 from emulator.studies.shared_cases import MOST_BESIDE, latency_key
 from emulator.studies.statements import (
     Claim,

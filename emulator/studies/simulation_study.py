@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.errors import InvalidInput
-from emulator.simulator.sweep import Case, Outcome, Sweep
+from emulator.simulator.parallel_simulations import Case, Outcome, ParallelSimulations
 from emulator.studies.cases import ResponseCase, SaturationCase
 from emulator.studies.catalogue import Measures, Study, claims_about
 from emulator.studies.claims import DecidedClaim, decide
@@ -124,23 +124,23 @@ def scale_of(study: Study, jobs: int | None = None, replications: int | None = N
     )
 
 
-def conduct(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
-    """Run `study`; cases in the store of `sweep` are not simulated again.
+def conduct(study: Study, scale: Scale, simulations: ParallelSimulations) -> StudyResult:
+    """Run `study`; cases in the store of `simulations` are not simulated again.
 
     Raises:
         TestbedError: what a simulation raised.
     """
     if study.measures is Measures.RESPONSE:
-        return _conduct_response(study, scale, sweep)
+        return _conduct_response(study, scale, simulations)
     if study.measures is Measures.SATURATION:
-        return _conduct_saturation(study, scale, sweep)
+        return _conduct_saturation(study, scale, simulations)
     if study.measures is Measures.SHARED_NODES:
-        return _conduct_shared(study, scale, sweep)
-    return _conduct_utilization(study, scale, sweep)
+        return _conduct_shared(study, scale, simulations)
+    return _conduct_utilization(study, scale, simulations)
 
 
-def _conduct_response(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
-    maxima = _maxima(study, scale, SEARCH_REPLICATIONS, sweep)
+def _conduct_response(study: Study, scale: Scale, simulations: ParallelSimulations) -> StudyResult:
+    maxima = _maxima(study, scale, SEARCH_REPLICATIONS, simulations)
     tightest = {
         chart.workload: min(_mean(maxima[chart.workload, queue], Quantity.MAXIMAL_GROSS) for queue in chart.queues)
         for chart in study.charts
@@ -150,7 +150,7 @@ def _conduct_response(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
         for workload, maximum in tightest.items()
         for share in LOAD_SHARES
     }
-    outcomes = _responses(study.cells, loads, scale, sweep)
+    outcomes = _responses(study.cells, loads, scale, simulations)
     rows: list[Row] = []
     for (workload, queue), share in ((cell, share) for cell in study.cells for share in LOAD_SHARES):
         found = outcomes[workload, queue, share]
@@ -164,16 +164,16 @@ def _conduct_response(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
     return StudyResult(study, scale, _at(HEADLINE_SHARE), tuple(rows), tuple(decided))
 
 
-def _conduct_saturation(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
-    maxima = _maxima(study, scale, scale.replications, sweep)
+def _conduct_saturation(study: Study, scale: Scale, simulations: ParallelSimulations) -> StudyResult:
+    maxima = _maxima(study, scale, scale.replications, simulations)
     rows = [_row(cell, "", None, maxima[cell], _SATURATION_QUANTITIES) for cell in study.cells]
     decided = [_decided(claim, "", maxima) for claim in claims_about(study.name)]
-    return StudyResult(study, scale, "", tuple(rows), tuple(decided), _curves(study, scale, maxima, sweep))
+    return StudyResult(study, scale, "", tuple(rows), tuple(decided), _curves(study, scale, maxima, simulations))
 
 
-def _conduct_utilization(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
+def _conduct_utilization(study: Study, scale: Scale, simulations: ParallelSimulations) -> StudyResult:
     loads = {(chart.workload, UTILIZATION_LOAD): UTILIZATION_LOAD for chart in study.charts}
-    outcomes = _responses(study.cells, loads, scale, sweep)
+    outcomes = _responses(study.cells, loads, scale, simulations)
     by_cell = {cell: outcomes[*cell, UTILIZATION_LOAD] for cell in study.cells}
     at = f"at load {UTILIZATION_LOAD:g}"
     rows = [_row(cell, at, UTILIZATION_LOAD, by_cell[cell], (Quantity.GROSS_OVER_NET,)) for cell in study.cells]
@@ -181,14 +181,14 @@ def _conduct_utilization(study: Study, scale: Scale, sweep: Sweep) -> StudyResul
     return StudyResult(study, scale, at, tuple(rows), tuple(decided))
 
 
-def _conduct_shared(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
+def _conduct_shared(study: Study, scale: Scale, simulations: ParallelSimulations) -> StudyResult:
     """Simulate every cell at each interarrival time; claims are decided at each, as read first."""
     cases = {
         (*cell, factor): [shared_case(cell, factor, scale.jobs, seed) for seed in range(_replications(scale, factor))]
         for factor in INTERARRIVAL_FACTORS
         for cell in study.cells
     }
-    found_of = iter(sweep.outcomes([case for each in cases.values() for case in each]))
+    found_of = iter(simulations.outcomes([case for each in cases.values() for case in each]))
     outcomes = {key: [next(found_of) for _ in each] for key, each in cases.items()}
     rows = [_row(key[:2], interarrival_text(key[2]), None, outcomes[key], SHARED_QUANTITIES) for key in cases]
     decided: list[DecidedClaim] = []
@@ -212,14 +212,19 @@ def _at(share: float) -> str:
     return f"at {share:g} of the tightest maximum"
 
 
-def _maxima(study: Study, scale: Scale, replications: int, sweep: Sweep) -> dict[WorkloadQueue, list[Outcome]]:
+def _maxima(
+    study: Study, scale: Scale, replications: int, simulations: ParallelSimulations
+) -> dict[WorkloadQueue, list[Outcome]]:
     """Return the maximal utilization of every cell, by replication."""
     cases = [SaturationCase(*cell, scale.jobs, seed) for cell in study.cells for seed in range(replications)]
-    return _grouped(study.cells, sweep.outcomes(cases), replications)
+    return _grouped(study.cells, simulations.outcomes(cases), replications)
 
 
 def _responses(
-    cells: Sequence[WorkloadQueue], loads: Mapping[tuple[str, float], float], scale: Scale, sweep: Sweep
+    cells: Sequence[WorkloadQueue],
+    loads: Mapping[tuple[str, float], float],
+    scale: Scale,
+    simulations: ParallelSimulations,
 ) -> dict[tuple[str, str, float], list[Outcome]]:
     """Return response times of every cell at each of its workload's loads, by replication."""
     keys = [(*cell, share) for cell in cells for workload, share in loads if workload == cell[0]]
@@ -228,7 +233,7 @@ def _responses(
         for workload, queue, share in keys
         for seed in range(scale.replications)
     ]
-    return _grouped(keys, sweep.outcomes(cases), scale.replications)
+    return _grouped(keys, simulations.outcomes(cases), scale.replications)
 
 
 def _grouped(keys: Sequence[Key], outcomes: Sequence[Outcome], size: int) -> dict[Key, list[Outcome]]:
@@ -236,7 +241,7 @@ def _grouped(keys: Sequence[Key], outcomes: Sequence[Outcome], size: int) -> dic
 
 
 def _curves(
-    study: Study, scale: Scale, maxima: Mapping[WorkloadQueue, Sequence[Outcome]], sweep: Sweep
+    study: Study, scale: Scale, maxima: Mapping[WorkloadQueue, Sequence[Outcome]], simulations: ParallelSimulations
 ) -> tuple[CurvePoint, ...]:
     """Return response against load, from `CURVE_FROM` to just below the maximal utilization of each cell."""
     points: list[tuple[WorkloadQueue, float]] = []
@@ -248,7 +253,7 @@ def _curves(
     cases: list[Case] = [
         ResponseCase(*cell, load, scale.jobs // 2, seed) for cell, load in points for seed in range(CURVE_REPLICATIONS)
     ]
-    found = _grouped(range(len(points)), sweep.outcomes(cases), CURVE_REPLICATIONS)
+    found = _grouped(range(len(points)), simulations.outcomes(cases), CURVE_REPLICATIONS)
     return tuple(
         CurvePoint(
             *cell, load, _mean(found[index], Quantity.RESPONSE), any(outcome["saturated"] for outcome in found[index])

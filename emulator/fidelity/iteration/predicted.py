@@ -19,7 +19,7 @@ from apps.tree import Pattern, TreePlace, place_in_tree
 from emulator.fidelity.iteration.ranks import Carry, MessageCosts, Ranks, Sent
 from emulator.fidelity.iteration.wide_area import WideArea
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.point_costs import PointCosts, Sweep
+from emulator.model.point_costs import PointCosts, WorkingSet
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT
 
@@ -174,11 +174,11 @@ def computed_s(topology: Topology, job: ModelJob) -> list[float]:
     computing = _computing_beside(topology, job)
     share = work.largest_share(job.grid, job.processors, job.arguments)
     if descriptor.form.division == "none":
-        sweep = Sweep(share.points, touched, share.row_points)
-        return [share.sweeps * costs.duration_s(sweep, beside) * weight for beside in computing]
+        working_set = WorkingSet(share.points, touched, share.row_points)
+        return [share.sweeps * costs.duration_s(working_set, beside) * weight for beside in computing]
     blocks = _blocks(job, descriptor.form)
     return [
-        0.0 if block is None else costs.duration_s(Sweep(block.points, touched, block.columns), beside) * weight
+        0.0 if block is None else costs.duration_s(WorkingSet(block.points, touched, block.columns), beside) * weight
         for block, beside in zip(blocks, computing, strict=True)
     ]
 
@@ -187,7 +187,7 @@ def _stated_s(costs: PointCosts, work: StatedWork, job: ModelJob, beside: int) -
     points, stated_s = job.arguments.get(work.points, 1), job.arguments.get(work.duration_s)
     if isinstance(stated_s, int | float):
         return float(stated_s)
-    return costs.duration_s(Sweep(int(points)), beside) / job.processor_speed
+    return costs.duration_s(WorkingSet(int(points)), beside) / job.processor_speed
 
 
 def _computing_beside(topology: Topology, job: ModelJob) -> list[int]:

@@ -13,7 +13,7 @@ from apps.poisson import Problem, read_options
 from apps.run import main, make_parser, read_setting
 from apps.timeline import host_wait_s
 from emulator.model.errors import InvalidInput
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 
 
 def test_the_contract_of_the_broker() -> None:
@@ -26,7 +26,7 @@ def test_the_contract_of_the_broker() -> None:
     assert (options.problem.side_points, options.iterations, options.tolerance) == (400, 100, 0.0)
     assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
     assert setting.profile is not None
-    assert setting.duration_s(Sweep(100), 0) == pytest.approx(12e-6)
+    assert setting.duration_s(WorkingSet(100), 0) == pytest.approx(12e-6)
     assert arguments.start_announced
 
 

@@ -7,7 +7,7 @@ import pytest
 from apps.pacing import OVERSHOOT_EDGES_HOST_S, DilatedPacer, NativePacer, ProcessorProfile
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 
 PROFILE = ProcessorProfile(in_cache_ns_per_point=100.0, out_of_cache_ns_per_point=250.0, cache_bytes=8000)
 
@@ -19,8 +19,8 @@ def work_on_the_host(host_s: float) -> None:
 
 
 def test_the_cost_of_a_point_depends_on_whether_the_points_fit_the_cache() -> None:
-    assert PROFILE.costs.duration_s(Sweep(1000)) == pytest.approx(100e-6)
-    assert PROFILE.costs.duration_s(Sweep(1001)) == pytest.approx(250.25e-6)
+    assert PROFILE.costs.duration_s(WorkingSet(1000)) == pytest.approx(100e-6)
+    assert PROFILE.costs.duration_s(WorkingSet(1001)) == pytest.approx(250.25e-6)
 
 
 @pytest.mark.parametrize(

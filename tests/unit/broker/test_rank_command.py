@@ -15,7 +15,7 @@ from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects, WhichInterconnect
 from emulator.model.job import JobSpecification
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 from emulator.model.processor import processor_named
 from emulator.model.topology import Link
 from emulator.model.units import BYTES_PER_POINT
@@ -104,7 +104,7 @@ def told_s(line: list[str], application: str, shapes: list[tuple[int, int]], arr
     """Return the seconds of one sweep that each rank takes from its command line."""
     setting = read_setting(make_parser(application).parse_args(line[1:]), len(shapes))
     touched = arrays * BYTES_PER_POINT
-    return [setting.duration_s(Sweep(points, touched, row), rank) for rank, (points, row) in enumerate(shapes)]
+    return [setting.duration_s(WorkingSet(points, touched, row), rank) for rank, (points, row) in enumerate(shapes)]
 
 
 def test_ranks_that_share_nodes_in_time_are_told_their_nodes_and_compute_alone():

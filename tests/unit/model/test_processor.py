@@ -5,7 +5,7 @@ import pytest
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import document_text, parse_document
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 from emulator.model.processor import Processor, processor_named, profile_names
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
@@ -101,14 +101,14 @@ def test_what_is_no_profile_is_refused_in_one_sentence(text, said):
 
 def test_a_working_set_as_large_as_the_cache_is_in_cache():
     costs = processor("{name: p, in_cache_ns_per_point: 100, out_of_cache_ns_per_point: 200, cache_bytes: 800}").costs
-    assert costs.duration_s(Sweep(100)) == pytest.approx(10e-6)
-    assert costs.duration_s(Sweep(101)) == pytest.approx(20.2e-6)
+    assert costs.duration_s(WorkingSet(100)) == pytest.approx(10e-6)
+    assert costs.duration_s(WorkingSet(101)) == pytest.approx(20.2e-6)
 
 
 def test_the_profiles_with_and_without_communication_stand_for_the_same_published_iteration():
     """Grid 400 on 4 x 4 processes, Table 3 (PBS): 1.298 ms, part of it the interconnect's."""
     shared, alone = (processor_named(name).costs for name in ("das2-shared-memory", "das2-pentium3"))
-    assert alone.duration_s(Sweep(10_000)) < shared.duration_s(Sweep(10_000)) < 1.298e-3
+    assert alone.duration_s(WorkingSet(10_000)) < shared.duration_s(WorkingSet(10_000)) < 1.298e-3
 
 
 def test_profiles_are_no_topologies():

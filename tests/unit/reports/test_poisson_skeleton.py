@@ -10,7 +10,7 @@ from apps.grid import equal_components
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
-from emulator.model.point_costs import Sweep
+from emulator.model.point_costs import WorkingSet
 from emulator.model.topology import Topology
 from emulator.reports.exports.poisson_skeleton import NOBODY, SkeletonJob, host_list, poisson_parameters
 from emulator.reports.exports.simgrid import (
@@ -44,7 +44,7 @@ def test_points_costs_and_borders_add_up(requested):
         rows * columns / 8 for rows, columns in zip(found["row_bytes"], found["column_bytes"], strict=True)
     ]
     costs = DAS2.processor.costs
-    assert found["compute_s"] == [pytest.approx(costs.duration_s(Sweep(points))) for points in found["points"]]
+    assert found["compute_s"] == [pytest.approx(costs.duration_s(WorkingSet(points))) for points in found["points"]]
     for flops, duration_s in zip(found["compute_flops"], found["compute_s"], strict=True):
         assert flops / found["flops_per_s"] == pytest.approx(duration_s)
 

@@ -12,7 +12,7 @@ from emulator.model.errors import InvalidInput
 from emulator.reports.figures.study import study_figures
 from emulator.reports.study_folders import read_studies
 from emulator.reports.study_pages import write_study
-from emulator.simulator.sweep import Case, Outcome, Sweep
+from emulator.simulator.parallel_simulations import Case, Outcome, ParallelSimulations
 from emulator.studies import shared_cases
 from emulator.studies.catalogue import Chart, study_named
 from emulator.studies.claims import ClaimOutcome, decide
@@ -31,8 +31,8 @@ from emulator.studies.statements import RatioPart
 STUDY = study_named("non-dedicated")
 
 
-class AtOnce(Sweep):
-    """A sweep in this process."""
+class AtOnce(ParallelSimulations):
+    """Simulations in this process, one after another."""
 
     def __init__(self) -> None:
         super().__init__(client=None)

@@ -1,4 +1,4 @@
-"""The process that runs a sweep: one at a time, noticed by others until it ends, if wanted in the background.
+"""The process that runs a live sweep: one at a time, noticed by others until it ends, if wanted in the background.
 
 It holds the lock on ``sweep.pid`` in the sweep's folder, a file that says its number.
 """

@@ -1,4 +1,4 @@
-"""Sweeps: one campaign under several policies and seeds, run one after another, in one folder that can be resumed.
+"""Live sweeps: one campaign under several policies and seeds, run one after another, in one folder that can be resumed.
 
 ``sweep.json`` in the folder lists the runs; each of them has a folder of its own next to it. A run is done when its
 record is complete, also if its verdict is void. An interrupted run starts again from its first job, because what a job
@@ -19,7 +19,7 @@ from typing import Annotated, Final
 from pydantic import Field, ValidationError
 
 from emulator.campaigns.live import planned, repetition_paths, run_campaign
-from emulator.campaigns.sweep_process import is_running, own_process
+from emulator.campaigns.live_sweep_process import is_running, own_process
 from emulator.model.documents import DocumentModel, Real, WholeNumber
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
@@ -38,7 +38,7 @@ MOST_RUNS: Final = 1000
 _INTERRUPTED: Final = "interrupted"
 
 
-class SweepRun(DocumentModel):
+class LiveSweepRun(DocumentModel):
     """One run of a sweep: the name of its folder, its campaign with all that was chosen for it, and its seed."""
 
     folder: str
@@ -46,15 +46,15 @@ class SweepRun(DocumentModel):
     seed: Annotated[WholeNumber, Field(ge=0)]
 
 
-class Sweep(DocumentModel):
+class LiveSweep(DocumentModel):
     """The runs of a sweep in order, and their common dilation; None until pilots have found it."""
 
-    runs: Annotated[tuple[SweepRun, ...], Field(min_length=1, max_length=MOST_RUNS)]
+    runs: Annotated[tuple[LiveSweepRun, ...], Field(min_length=1, max_length=MOST_RUNS)]
     dilation: Real | None = None
     repeat_void: Annotated[WholeNumber, Field(ge=0)] = 0
     even_if_hopeless: bool = False
 
-    def same_runs(self, other: Sweep) -> bool:
+    def same_runs(self, other: LiveSweep) -> bool:
         """Return whether both consist of the same runs; the dilation that pilots found does not count."""
         return self.runs == other.runs
 
@@ -72,7 +72,7 @@ class RunState(StrEnum):
 class RunStatus:
     """A run of a sweep as its records show it: the folder that counts, how many of its jobs have ended, the verdict."""
 
-    run: SweepRun
+    run: LiveSweepRun
     path: Path
     state: RunState
     jobs: int
@@ -89,7 +89,7 @@ def sweep_of(
     dilation: float | None = None,
     repeat_void: int = 0,
     even_if_hopeless: bool = False,
-) -> Sweep:
+) -> LiveSweep:
     """Return the sweep of `campaign` over all `policies` with each of the `seeds`; without policies over its own.
 
     Each run is made `repeats` times with its seed, which shows the spread of live runs.
@@ -105,7 +105,7 @@ def sweep_of(
         raise InvalidInput("--seeds: at least one is needed.")
     variants = {policy: carrying_sources(campaign.scheduled(None, policy)) for policy in policies}
     runs = tuple(
-        SweepRun(
+        LiveSweepRun(
             folder=f"{_slug(policy if is_composition(policy) else variant.policy)}-{seed}{_repeat(number)}",
             campaign=variant, seed=seed,
         )
@@ -117,10 +117,10 @@ def sweep_of(
         raise InvalidInput("--policy: two of them have the same file and class; rename one.")
     if len(runs) > MOST_RUNS:
         raise InvalidInput(f"A sweep has at most {MOST_RUNS} runs, not {len(runs)}.")
-    return Sweep(runs=runs, dilation=dilation, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless)
+    return LiveSweep(runs=runs, dilation=dilation, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless)
 
 
-def check_sweep(testbed: Testbed, sweep: Sweep) -> None:
+def check_sweep(testbed: Testbed, sweep: LiveSweep) -> None:
     """Check that each run of `sweep` is possible on `testbed`.
 
     Raises:
@@ -130,7 +130,7 @@ def check_sweep(testbed: Testbed, sweep: Sweep) -> None:
         planned(testbed, run.campaign, run.seed)
 
 
-def begin_sweep(path: Path, sweep: Sweep) -> Sweep:
+def begin_sweep(path: Path, sweep: LiveSweep) -> LiveSweep:
     """Make the folder of `sweep`, or find it there already, and return the sweep as the folder has it.
 
     What `sweep` states of hopeless runs and of void ones holds from now on.
@@ -166,7 +166,7 @@ def is_sweep(path: Path) -> bool:
     return (path / SWEEP_FILE).is_file()
 
 
-def read_sweep(path: Path) -> Sweep:
+def read_sweep(path: Path) -> LiveSweep:
     """Read the sweep in the folder `path`.
 
     Raises:
@@ -174,20 +174,20 @@ def read_sweep(path: Path) -> Sweep:
     """
     file = path / SWEEP_FILE
     try:
-        return Sweep.model_validate_json(file.read_bytes())
+        return LiveSweep.model_validate_json(file.read_bytes())
     except OSError as error:
         raise InvalidInput(f"{path}: is no sweep's folder (it has no {SWEEP_FILE}).") from error
     except ValidationError as error:
         raise InvalidInput(f"{file}: {first_fault(error)}") from error
 
 
-def statuses(path: Path, sweep: Sweep) -> list[RunStatus]:
+def statuses(path: Path, sweep: LiveSweep) -> list[RunStatus]:
     """Return where each run of `sweep` is, by the records in `path`."""
     busy = is_running(path)
     return [_status(path / run.folder, run, sweep.repeat_void, busy) for run in sweep.runs]
 
 
-def run_sweep(testbed: Testbed, path: Path, sweep: Sweep, report_progress: ReportProgress) -> list[RunStatus]:
+def run_sweep(testbed: Testbed, path: Path, sweep: LiveSweep, report_progress: ReportProgress) -> list[RunStatus]:
     """Run what is left of `sweep` on `testbed`, and return all its runs.
 
     All runs are checked before the first begins.
@@ -245,7 +245,9 @@ def rerun_campaign(
         )  # fmt: skip
 
 
-def _run_next(testbed: Testbed, path: Path, sweep: Sweep, run: SweepRun, report_progress: ReportProgress) -> Sweep:
+def _run_next(
+    testbed: Testbed, path: Path, sweep: LiveSweep, run: LiveSweepRun, report_progress: ReportProgress
+) -> LiveSweep:
     """Run one run of the sweep; return the sweep with its dilation, which the first run finds."""
     _check_nothing_runs(testbed)
     folder = path / run.folder
@@ -258,7 +260,7 @@ def _run_next(testbed: Testbed, path: Path, sweep: Sweep, run: SweepRun, report_
     return _of_dilation(path, sweep, counted)
 
 
-def _of_dilation(path: Path, sweep: Sweep, complete: Path) -> Sweep:
+def _of_dilation(path: Path, sweep: LiveSweep, complete: Path) -> LiveSweep:
     """Return `sweep` with the dilation of its run that is `complete`, unless it has one; keep it in its folder."""
     if sweep.dilation is None:
         sweep = sweep.model_copy(update={"dilation": read_manifest(complete).dilation})
@@ -282,7 +284,7 @@ def _campaign_of(path: Path, manifest: Manifest) -> Campaign:
     return recorded_campaign(manifest.workload, source=f"{path}: workload")
 
 
-def _status(folder: Path, run: SweepRun, repeat_void: int, busy: bool) -> RunStatus:
+def _status(folder: Path, run: LiveSweepRun, repeat_void: int, busy: bool) -> RunStatus:
     """Return where a run is; `busy` tells whether a process runs the sweep."""
     begun = [(path, read_manifest(path)) for path in _folders(folder, repeat_void)]
     if not begun:
@@ -331,5 +333,5 @@ def _repeat(number: int) -> str:
     return "" if number == 1 else f"-repeat-{number}"
 
 
-def _write(path: Path, sweep: Sweep) -> None:
+def _write(path: Path, sweep: LiveSweep) -> None:
     write_whole(path / SWEEP_FILE, sweep.model_dump_json(indent=2, exclude_unset=True) + "\n")

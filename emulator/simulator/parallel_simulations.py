@@ -1,8 +1,8 @@
-"""Sweeps: many independent simulations, run in parallel by dask, stored as they end, and resumable.
+"""Many independent simulations, run in parallel by dask, stored as they end, and resumable.
 
 A case is a frozen value that describes one simulation completely. Its outcome depends on nothing else, so the outcomes
-of a sweep are the same on any number of workers and in any order. With a store, each outcome is written as one line of
-a file when it arrives; a restarted sweep computes only the missing outcomes. Progress is reported as events.
+are the same on any number of workers and in any order. With a store, each outcome is written as one line of a file when
+it arrives; if they are started again, only the missing ones are computed. Progress is reported as events.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Case(Protocol):
 
     @property
     def key(self) -> str:
-        """Everything that the outcome depends on, as text; it is unique in a sweep."""
+        """Everything that the outcome depends on, as text; different cases have different ones."""
         ...
 
     def run(self) -> Outcome:
@@ -38,15 +38,15 @@ class Case(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SweepProgress:
-    """The progress of a sweep: `done` of `total` cases have an outcome; `key` is the last one, empty at first."""
+class SimulationsProgress:
+    """The progress of simulations: `done` of `total` cases have an outcome; `key` is the last one, empty at first."""
 
     done: int
     total: int
     key: str = ""
 
 
-ReportSweep = Callable[[SweepProgress], None]
+ReportSimulations = Callable[[SimulationsProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +114,15 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Sweep:
-    """A sweep, which runs cases and keeps their outcomes in `store`, if given: a file of one JSON object per line.
+class ParallelSimulations:
+    """Simulations on the workers of a dask client; `store`, if given, keeps their outcomes, one JSON object per line.
 
     Raises:
-        InvalidInput: if the store cannot be read, or is not the store of a sweep.
+        InvalidInput: if the store cannot be read, or is no such store.
     """
 
     def __init__(
-        self, client: Any, store: Path | None = None, report_progress: ReportSweep = lambda progress: None
+        self, client: Any, store: Path | None = None, report_progress: ReportSimulations = lambda progress: None
     ) -> None:
         self._client = client
         self._store = store
@@ -141,7 +141,7 @@ class Sweep:
         missing = {case.key: case for case in cases if case.key not in self._known}
         total = len(set(keys))
         done = total - len(missing)
-        self._report_progress(SweepProgress(done, total))
+        self._report_progress(SimulationsProgress(done, total))
         if not missing:
             return [self._known[key] for key in keys]
         futures = {self._client.submit(_run, case, pure=False): key for key, case in missing.items()}
@@ -149,13 +149,13 @@ class Sweep:
             for future in as_completed(futures):  # type: ignore[no-untyped-call]
                 key, done = futures[future], done + 1
                 self._keep(key, future.result())
-                self._report_progress(SweepProgress(done, total, key))
+                self._report_progress(SimulationsProgress(done, total, key))
         finally:
             self._client.cancel(list(futures))
         return [self._known[key] for key in keys]
 
     def tidy(self) -> None:
-        """Sort the lines of the store by key, so that equal sweeps leave equal files."""
+        """Sort the lines of the store by key, so that the same cases leave equal files."""
         if self._store is None or not self._store.exists():
             return
         ordered = self._store.with_suffix(".ordered")

@@ -1,4 +1,4 @@
-"""Sweeps of a workload: loads, cells, files that are the same for any number of workers, and what is refused."""
+"""Sweeps of simulations: loads, cells, files that are the same for any number of workers, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from emulator.campaigns.simulated_workload import SimulationOptions
-from emulator.campaigns.swept import (
+from emulator.campaigns.simulation_sweep import (
+    OUTCOMES_VERSION,
     QUANTITIES,
-    SweepCell,
-    SweepRequest,
+    SimulationSweep,
+    SimulationSweepCell,
+    SweptWorkload,
     WorkloadCase,
     at_load,
     parsed_loads,
@@ -22,13 +24,15 @@ from emulator.campaigns.workload_sources import prepared
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
 from emulator.model.stream import StreamJob
-from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
-from emulator.simulator.sweep import Sweep, Workforce
+from emulator.reports.simulation_sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
+from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
 
-def request(workload: str = "W2", **changes: Any) -> SweepRequest:
-    given: dict[str, Any] = {"policies": ("wf", "fcm"), "queues": (None,), "loads": (0.4, 0.8), "seeds": 3, "jobs": 30}
-    return SweepRequest(workload, **{**given, **changes})
+def sweep(workload: str = "W2", **changes: Any) -> SimulationSweep:
+    over = {"policies": ("wf", "fcm"), "queues": (None,), "loads": (0.4, 0.8), "seeds": 3}
+    stated: dict[str, Any] = {"jobs": 30, **over, **changes}
+    goes_over = {name: stated.pop(name) for name in over}
+    return SimulationSweep(SweptWorkload(workload, **stated), **goes_over)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_jobs_that_arrive_at_once_have_no_load():
 
 
 def test_a_larger_load_waits_longer_and_every_seed_differs():
-    cases = request(policies=("wf",), loads=(0.3, 0.9)).cases()
+    cases = sweep(policies=("wf",), loads=(0.3, 0.9)).cases()
     outcomes = [case.run() for case in cases]
     assert sum(found["wait_s"] for found in outcomes[:3]) < sum(found["wait_s"] for found in outcomes[3:])
     assert len({found["response_s"] for found in outcomes}) == 6
@@ -87,17 +91,17 @@ def test_a_larger_load_waits_longer_and_every_seed_differs():
 
 
 def test_outcomes_of_another_version_are_other_cases(monkeypatch):
-    key = request().cases()[0].key
-    monkeypatch.setattr("emulator.campaigns.swept.OUTCOMES_VERSION", 4)
-    assert request().cases()[0].key != key
+    key = sweep().cases()[0].key
+    monkeypatch.setattr("emulator.campaigns.simulation_sweep.OUTCOMES_VERSION", 4)
+    assert sweep().cases()[0].key != key
 
 
 def test_a_changed_file_gives_other_cases(tmp_path):
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
-    keys = [request(str(jobs), jobs=None).cases()[0].key]
+    keys = [sweep(str(jobs), jobs=None).cases()[0].key]
     jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 5, "components": [4], "queue": 0}\n')
-    keys.append(request(str(jobs), jobs=None).cases()[0].key)
+    keys.append(sweep(str(jobs), jobs=None).cases()[0].key)
     assert keys[0] != keys[1]
 
 
@@ -111,7 +115,7 @@ def test_a_campaigns_own_policy_and_topology_count_among_the_files_that_may_chan
     for last_line, nodes in (("", "67"), ("# changed", "67"), ("# changed", "66")):
         policy.write_text(source + last_line)
         topology.write_text(system.replace("nodes: 67", f"nodes: {nodes}"))
-        keys.append(request(str(campaign), policies=(None,), loads=(None,)).cases()[0].key)
+        keys.append(sweep(str(campaign), policies=(None,), loads=(None,)).cases()[0].key)
     assert len(set(keys)) == 3
 
 
@@ -123,7 +127,7 @@ def test_a_log_of_local_jobs_counts_among_the_files_that_may_change(tmp_path):
     keys = []
     for length in (100, 200):
         log.write_text(f"1 0 -1 {length} 4 -1 -1 4 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n")
-        keys.append(request(str(campaign)).cases()[0].key)
+        keys.append(sweep(str(campaign)).cases()[0].key)
     assert keys[0] != keys[1]
 
 
@@ -133,7 +137,7 @@ def test_a_campaign_s_job_list_counts_among_the_files_that_may_change(tmp_path):
     keys = []
     for service_s in (10, 20):
         jobs.write_text(f'{{"id": 1, "arrival_s": 0, "service_s": {service_s}, "components": [4]}}\n')
-        keys.append(request(str(campaign)).cases()[0].key)
+        keys.append(sweep(str(campaign)).cases()[0].key)
     assert keys[0] != keys[1]
 
 
@@ -152,14 +156,14 @@ def test_a_campaign_s_job_list_counts_among_the_files_that_may_change(tmp_path):
 )
 def test_what_cannot_be_swept_is_refused_before_any_worker_starts(workload, changes, error, said):
     with pytest.raises(error, match=said):
-        request(workload, **changes).names()
+        sweep(workload, **changes).names()
 
 
 def swept(folder: Path, client: Any) -> dict[str, bytes]:
     folder.mkdir()
-    sweep = Sweep(client, folder / "outcomes.jsonl")
-    cells = sweep_workload(request(), sweep)
-    sweep.tidy()
+    simulations = ParallelSimulations(client, folder / "outcomes.jsonl")
+    cells = sweep_workload(sweep(), simulations)
+    simulations.tidy()
     write_sweep(cells, folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -174,9 +178,9 @@ def test_any_number_of_workers_leaves_the_same_bytes_and_an_interrupted_sweep_go
         assert len(lines) == 12
         store = tmp_path / "outcomes.jsonl"
         store.write_text("\n".join(lines[3:]) + '\n{"case": "torn')
-        sweep = Sweep(client, store)
-        cells = sweep_workload(request(), sweep)
-        sweep.tidy()
+        simulations = ParallelSimulations(client, store)
+        cells = sweep_workload(sweep(), simulations)
+        simulations.tidy()
     assert store.read_bytes() == one["outcomes.jsonl"]
     assert [(cell.policy, cell.queue, cell.load) for cell in cells] == [
         ("wf", "placement", 0.4), ("wf", "placement", 0.8), ("fcm", "placement", 0.4), ("fcm", "placement", 0.8)
@@ -192,8 +196,8 @@ def test_seeds_that_vary_nothing_are_one_replication_without_an_interval(tmp_pat
             for number in range(1, 6)
         )
     )
-    fixed = request(str(jobs), policies=("wf",), loads=(None,), jobs=None, topology="mini")
-    drawn = request(policies=("wf",), loads=(0.8,))
+    fixed = sweep(str(jobs), policies=("wf",), loads=(None,), jobs=None, topology="mini")
+    drawn = sweep(policies=("wf",), loads=(0.8,))
     (same,), (varied,) = (_cells(each) for each in (fixed, drawn))
     assert (same.replications, varied.replications) == (1, 3)
     assert (same.means["response_s"].low, same.means["response_s"].high) == (None, None)
@@ -205,7 +209,7 @@ def test_each_policy_is_compared_with_the_first_one_at_its_load_seed_by_seed():
     def cell(policy, load, *responses_s):
         outcomes = tuple({**dict.fromkeys(QUANTITIES), "response_s": response_s, "saturated": False, "verdict": "valid"}
                          for response_s in responses_s)  # fmt: skip
-        return SweepCell(policy, "placement", load, outcomes)
+        return SimulationSweepCell(policy, "placement", load, outcomes)
 
     rows = cell_rows([cell("wf", 0.4, 10.0, 20.0), cell("wf", 0.8, 30.0, 50.0),
                       cell("fcm", 0.4, 5.0, 10.0), cell("fcm", 0.8, 33.0, 47.0)])  # fmt: skip
@@ -215,15 +219,25 @@ def test_each_policy_is_compared_with_the_first_one_at_its_load_seed_by_seed():
     assert varied[0] < 1.0 < varied[1]
 
 
-def _cells(asked: SweepRequest) -> list[SweepCell]:
+def _cells(asked: SimulationSweep) -> list[SimulationSweepCell]:
     (names,) = asked.names().values()
-    return [SweepCell(*names, None, tuple(case.run() for case in asked.cases()))]
+    return [SimulationSweepCell(*names, None, tuple(case.run() for case in asked.cases()))]
 
 
 def test_a_case_holds_only_what_its_outcome_depends_on():
-    case = request(loads=(None,), policies=(None,)).cases()[2]
+    case = sweep(loads=(None,), policies=(None,)).cases()[2]
     assert isinstance(case, WorkloadCase)
     assert json.loads(case.key).keys() == {"outcomes", "workload", "seed", "jobs", "warm_up_jobs", "inputs"}
+
+
+def test_the_key_of_a_case_has_one_level_so_that_stored_outcomes_are_found():
+    stated = SweptWorkload("W2", topology="das2-2006", jobs=30, quota=0.9, warm_up_jobs=2, factors="1.25")
+    case = WorkloadCase(stated, "wf", None, 0.4, seed=1, inputs="0123abcd")
+    expected = {
+        "outcomes": OUTCOMES_VERSION, "workload": "W2", "policy": "wf", "load": 0.4, "seed": 1,
+        "topology": "das2-2006", "jobs": 30, "quota": 0.9, "factors": "1.25", "warm_up_jobs": 2, "inputs": "0123abcd",
+    }  # fmt: skip
+    assert case.key == json.dumps(expected, sort_keys=True)
 
 
 def test_estimates_are_drawn_where_jobs_have_none(tmp_path):
@@ -232,26 +246,26 @@ def test_estimates_are_drawn_where_jobs_have_none(tmp_path):
     jobs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     stated = {"policies": (None,), "queues": ("sjf",), "loads": (None,), "jobs": None, "topology": "mini"}
     with pytest.raises(InvalidInput, match="estimate"):
-        request(str(jobs), **stated).names()
-    asked = request(str(jobs), estimate_factor=5.0, **stated)
+        sweep(str(jobs), **stated).names()
+    asked = sweep(str(jobs), estimate_factor=5.0, **stated)
     (cell,) = _cells(asked)
     assert cell.outcomes[0]["jobs_finished"] == 39
     assert cell.outcomes[0] == asked.cases()[0].run()
     assert [json.loads(case.key)["estimate_factor"] for case in asked.cases()] == [5.0] * 3
     with pytest.raises(InvalidInput, match=r"--estimate-factor: must be a number, at least 1, not 0\.5"):
-        request(str(jobs), estimate_factor=0.5, **stated).names()
+        sweep(str(jobs), estimate_factor=0.5, **stated).names()
 
 
 @pytest.mark.parametrize("queue", [None, "fcfs"])
 def test_a_campaign_whose_jobs_read_files_is_swept(queue):
-    asked = request("W30", policies=("wf", "cf", "fcm"), queues=(queue,), loads=(None,), jobs=5)
+    asked = sweep("W30", policies=("wf", "cf", "fcm"), queues=(queue,), loads=(None,), jobs=5)
     assert set(asked.names()) == {("wf", queue), ("cf", queue), ("fcm", queue)}
 
 
 def test_a_changed_default_topology_gives_other_cases(tmp_path, monkeypatch):
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 1, "service_s": 2, "components": [2], "queue": 0}\n')
-    swept = request(str(jobs), loads=(None,), policies=("wf",), jobs=None)
+    swept = sweep(str(jobs), loads=(None,), policies=("wf",), jobs=None)
     before = swept.cases()[0].inputs
-    monkeypatch.setattr("emulator.campaigns.swept.DEFAULT_TOPOLOGY", "das2")
+    monkeypatch.setattr("emulator.campaigns.simulation_sweep.DEFAULT_TOPOLOGY", "das2")
     assert swept.cases()[0].inputs != before

@@ -1,4 +1,4 @@
-"""The process of a sweep: one at a time, in the background too, and no other process is taken for it."""
+"""The process of a live sweep: one at a time, in the background too, and no other process is taken for it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.sweep import RunState, begin_sweep, statuses, sweep_of
-from emulator.campaigns.sweep_process import PROCESS_FILE, detach, end, is_running, own_process
+from emulator.campaigns.live_sweep import RunState, begin_sweep, statuses, sweep_of
+from emulator.campaigns.live_sweep_process import PROCESS_FILE, detach, end, is_running, own_process
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.project import PROJECT_ROOT
 from workloads.campaign import campaign_named
@@ -19,7 +19,7 @@ WITHIN_HOST_S = 60.0
 RUNNING = """
 import sys, time
 from pathlib import Path
-from emulator.campaigns.sweep_process import own_process
+from emulator.campaigns.live_sweep_process import own_process
 with own_process(Path(sys.argv[1])):
     print("runs", flush=True)
     time.sleep(600)
@@ -32,7 +32,7 @@ def until(name):
     while not (path / name).exists():
         time.sleep(0.01)
 until("may-begin")
-from emulator.campaigns.sweep_process import own_process
+from emulator.campaigns.live_sweep_process import own_process
 with own_process(path):
     (path / "begun").touch()
     until("may-end")

@@ -1,4 +1,4 @@
-"""Sweeps on dask: the same outcomes on any number of workers, kept as they come, resumed where they stopped."""
+"""Simulations on dask: the same outcomes on any number of workers, kept as they come, resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce, _line
+from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations, SimulationsProgress, Workforce, _line
 from emulator.studies.catalogue import Chart, Measures, Study
 from emulator.studies.simulation_study import conduct, scale_of
 
@@ -47,23 +47,19 @@ def client() -> Iterator[Any]:
 
 
 def test_outcomes_come_in_the_order_of_the_cases_and_progress_is_told(client: Any, tmp_path: Path) -> None:
-    reports: list[SweepProgress] = []
+    reports: list[SimulationsProgress] = []
     cases = [Square(number, tmp_path / "marks") for number in (3, 1, 2, 3)]
-    assert [outcome["square"] for outcome in Sweep(client, report_progress=reports.append).outcomes(cases)] == [
-        9,
-        1,
-        4,
-        9,
-    ]
+    found = ParallelSimulations(client, report_progress=reports.append).outcomes(cases)
+    assert [outcome["square"] for outcome in found] == [9, 1, 4, 9]
     assert [(progress.done, progress.total) for progress in reports] == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
-def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp_path: Path) -> None:
+def test_what_was_interrupted_runs_only_what_is_missing(client: Any, tmp_path: Path) -> None:
     marks, store = tmp_path / "marks", tmp_path / "outcomes.jsonl"
-    Sweep(client, store).outcomes([Square(number, marks) for number in (1, 2)])
+    ParallelSimulations(client, store).outcomes([Square(number, marks) for number in (1, 2)])
     with store.open("a") as lines:
         lines.write('{"case": "square 3", "outc')
-    resumed = Sweep(client, store)
+    resumed = ParallelSimulations(client, store)
     found = resumed.outcomes([Square(number, marks) for number in (1, 2, 3)])
     assert [outcome["square"] for outcome in found] == [1, 4, 9]
     assert sorted(marks.read_text().split()) == ["1", "2", "3"]
@@ -72,32 +68,32 @@ def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp
 def test_an_outcome_that_was_kept_has_its_values_in_the_same_order(client: Any, tmp_path: Path) -> None:
     store = tmp_path / "outcomes.jsonl"
     store.write_text(_line("square 3", {"square": 9, "a": 1}))
-    (found,) = Sweep(client, store).outcomes([Square(3, tmp_path / "marks")])
+    (found,) = ParallelSimulations(client, store).outcomes([Square(3, tmp_path / "marks")])
     assert list(found) == ["square", "a"]
 
 
-def test_equal_sweeps_leave_equal_files(client: Any, tmp_path: Path) -> None:
+def test_the_same_cases_leave_equal_files(client: Any, tmp_path: Path) -> None:
     for name, numbers in (("a", (1, 2, 3, 4)), ("b", (4, 2, 3, 1))):
-        sweep = Sweep(client, tmp_path / name)
-        sweep.outcomes([Square(number, tmp_path / "marks") for number in numbers])
-        sweep.tidy()
+        simulations = ParallelSimulations(client, tmp_path / name)
+        simulations.outcomes([Square(number, tmp_path / "marks") for number in numbers])
+        simulations.tidy()
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_workers_may_be_elsewhere(client: Any, tmp_path: Path) -> None:
     with Workforce(scheduler=client.scheduler.address).assembled() as elsewhere:
-        assert Sweep(elsewhere).outcomes([Square(7, tmp_path / "marks")]) == [{"square": 49}]
+        assert ParallelSimulations(elsewhere).outcomes([Square(7, tmp_path / "marks")]) == [{"square": 49}]
 
 
-def test_a_case_that_fails_ends_the_sweep_with_its_error(client: Any, tmp_path: Path) -> None:
+def test_a_case_that_fails_ends_all_with_its_error(client: Any, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="-1 is refused"):
-        Sweep(client).outcomes([Square(-1, tmp_path / "marks")])
+        ParallelSimulations(client).outcomes([Square(-1, tmp_path / "marks")])
 
 
-def test_a_store_that_no_sweep_wrote_is_refused_by_line(client: Any, tmp_path: Path) -> None:
+def test_a_store_that_no_simulations_wrote_is_refused_by_line(client: Any, tmp_path: Path) -> None:
     (tmp_path / "store").write_text('{"case": "x", "outcome": {}}\nnonsense\n')
     with pytest.raises(InvalidInput, match="store, line 2"):
-        Sweep(client, tmp_path / "store")
+        ParallelSimulations(client, tmp_path / "store")
 
 
 def test_no_workers_are_no_workforce() -> None:
@@ -140,6 +136,6 @@ def test_a_study_gives_the_same_result_again(client: Any, tmp_path: Path, measur
     chart = Chart("sit", ("normal/linux", "basic/ccs")) if shares_nodes else Chart("50-50-0-0", ("gs", "lp-rd"))
     small = Study("small", "A small study", "no figure", measures, (chart,))
     scale = scale_of(small, jobs=10 if shares_nodes else 1000, replications=2)
-    results = [conduct(small, scale, Sweep(client, tmp_path / name)) for name in ("a", "b")]
+    results = [conduct(small, scale, ParallelSimulations(client, tmp_path / name)) for name in ("a", "b")]
     assert results[0] == results[1]
     assert {(row.workload, row.queue) for row in results[0].rows} == set(small.cells)

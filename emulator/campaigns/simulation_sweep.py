@@ -1,4 +1,4 @@
-"""Sweeps of a workload over policies, queues, loads and seeds, as values that any worker can run.
+"""Sweeps of simulations: a workload over policies, queues, loads and seeds, as values that any worker can run.
 
 At another load the same jobs arrive at scaled times. The load of a campaign, a job list or a log is the work of all
 its jobs in one cluster, over what all processors can do from the first arrival to the last; that of a study's stream is
@@ -28,10 +28,10 @@ from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
 from emulator.policies.names import custom_file, policy_name, queue_name
 from emulator.policies.registry import default_policy
+from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
-from emulator.simulator.sweep import Outcome, Sweep
 from workloads.campaign import campaign_named
 
 QUANTITIES: Final = (
@@ -49,20 +49,14 @@ CHECKED_JOBS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class SweepRequest:
-    """A sweep: its workload, and what it goes over. `factors` is a factor or the path of a table; `load` None: its own.
+class SweptWorkload:
+    """The workload that a sweep is about, and the options that all its simulations share; None: the workload's own.
 
-    With `estimate_factor` the users' estimates are drawn, for each seed anew.
-
-    Raises:
-        InvalidInput: if there is nothing to go over.
+    `factors` is a factor or the path of a table, of which those of `grid` count. With `estimate_factor` the users'
+    estimates are drawn, for each seed anew.
     """
 
     workload: str
-    policies: tuple[str | None, ...]
-    queues: tuple[str | None, ...]
-    loads: tuple[float | None, ...]
-    seeds: int
     topology: str | None = None
     clusters: str | None = None
     jobs: int | None = None
@@ -74,22 +68,43 @@ class SweepRequest:
     estimate_factor: float | None = None
     jobs_per_link: int | None = None
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is the stream of a published study."""
+        return self.workload.lower() in study_workloads()
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationSweep:
+    """A sweep: its workload, and what it goes over; a policy, queue or load of None is the workload's own.
+
+    Raises:
+        InvalidInput: if there is nothing to go over.
+    """
+
+    swept: SweptWorkload
+    policies: tuple[str | None, ...]
+    queues: tuple[str | None, ...]
+    loads: tuple[float | None, ...]
+    seeds: int
+
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise InvalidInput(f"--seeds: must be at least 1, not {self.seeds}.")
         _refuse_repeated("--policies", [policy_name(name) for name in self.policies if name])
         _refuse_repeated("--queues", [queue_name(name) for name in self.queues if name])
         _refuse_repeated("--loads", [load for load in self.loads if load is not None])
-        if None in self.loads and self.workload.lower() in study_workloads():
+        if None in self.loads and self.swept.is_stream:
             raise InvalidInput(
-                f"--loads: the stream {self.workload!r} needs gross utilizations, for instance --loads 0.5:0.9:0.1."
+                f"--loads: the stream {self.swept.workload!r} needs gross utilizations, for instance --loads "
+                "0.5:0.9:0.1."
             )
 
     def cases(self) -> list[WorkloadCase]:
         """Return the simulations, seed by seed in each cell."""
         inputs = _fingerprint(self)
         return [
-            self._case(policy, queue, load, seed, inputs)
+            WorkloadCase(self.swept, policy, queue, load, seed, inputs)
             for policy in self.policies
             for queue in self.queues
             for load in self.loads
@@ -105,7 +120,7 @@ class SweepRequest:
         found: dict[tuple[str | None, str | None], tuple[str, str]] = {}
         for policy in self.policies:
             for queue in self.queues:
-                subject, options = self._case(policy, queue, self.loads[0], 0, "").prepared()
+                subject, options = WorkloadCase(self.swept, policy, queue, self.loads[0], seed=0, inputs="").prepared()
                 check_warm_up(subject.jobs, options)
                 checked = admission(
                     subject.topology, subject.queue, subject.policy, subject.quota, subject.surroundings
@@ -115,51 +130,37 @@ class SweepRequest:
                 found[policy, queue] = subject.policy or default_policy(subject.queue), subject.queue
         return found
 
-    def _case(self, policy: str | None, queue: str | None, load: float | None, seed: int, inputs: str) -> WorkloadCase:
-        return WorkloadCase(
-            self.workload, policy, queue, load, seed, self.topology, self.clusters, self.jobs, self.quota, self.band,
-            self.factors, self.grid, self.warm_up_jobs, self.estimate_factor, self.jobs_per_link, inputs,
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class WorkloadCase:
     """One simulation of a workload; `inputs` is a hash of the files that it reads."""
 
-    workload: str
+    swept: SweptWorkload
     policy: str | None
     queue: str | None
     load: float | None
     seed: int
-    topology: str | None
-    clusters: str | None
-    jobs: int | None
-    quota: float | None
-    band: str | None
-    factors: str | None
-    grid: int | None
-    warm_up_jobs: int
-    estimate_factor: float | None
-    jobs_per_link: int | None
     inputs: str
 
     @property
     def key(self) -> str:
-        """All that the outcome depends on."""
-        stated = {name: value for name, value in asdict(self).items() if value is not None}
+        """All that the outcome depends on, in one level: stored outcomes are found by this text."""
+        own = asdict(self)
+        shared = own.pop("swept")
+        stated = {name: value for name, value in {**shared, **own}.items() if value is not None}
         return json.dumps({"outcomes": OUTCOMES_VERSION, **stated}, sort_keys=True)
 
     def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
         """Return the workload at this load, and the options of its simulation."""
-        is_stream = self.workload.lower() in study_workloads()
+        swept = self.swept
         options = SimulationOptions(
-            topology=self.topology, clusters=self.clusters, policy=self.policy, queue=self.queue, quota=self.quota,
-            band=self.band, jobs=self.jobs, load=self.load if is_stream else None, warm_up_jobs=self.warm_up_jobs,
-            seed=self.seed, runtime=_factors(self.factors, self.grid), estimate_factor=self.estimate_factor,
-            jobs_per_link=self.jobs_per_link,
+            topology=swept.topology, clusters=swept.clusters, policy=self.policy, queue=self.queue, quota=swept.quota,
+            band=swept.band, jobs=swept.jobs, load=self.load if swept.is_stream else None,
+            warm_up_jobs=swept.warm_up_jobs, seed=self.seed, runtime=_factors(swept.factors, swept.grid),
+            estimate_factor=swept.estimate_factor, jobs_per_link=swept.jobs_per_link,
         )  # fmt: skip
-        subject = prepared(self.workload, options)
-        if self.load is not None and not is_stream:
+        subject = prepared(swept.workload, options)
+        if self.load is not None and not swept.is_stream:
             subject = replace(subject, jobs=at_load(tuple(subject.jobs), subject.topology.processors, self.load))
         return subject, options
 
@@ -186,7 +187,7 @@ class WorkloadCase:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepCell:
+class SimulationSweepCell:
     """A policy and a queue at a load: the outcome of each seed, and the means over them with 95% intervals.
 
     Outcomes that are all equal are one replication: the seeds vary nothing in the workload, as in a list of jobs.
@@ -228,17 +229,17 @@ def _mean_over_seeds(values: Sequence[float]) -> Estimate:
     return mean(values if len(set(values)) > 1 else values[:1])
 
 
-def sweep_workload(request: SweepRequest, sweep: Sweep) -> list[SweepCell]:
-    """Run the simulations of `request` that the store of `sweep` lacks, and return its cells in order.
+def sweep_workload(sweep: SimulationSweep, simulations: ParallelSimulations) -> list[SimulationSweepCell]:
+    """Run the simulations of `sweep` that the store of `simulations` lacks, and return its cells in order.
 
     Raises:
         TestbedError: what a simulation raised.
     """
-    names, cases = request.names(), request.cases()
-    outcomes = sweep.outcomes(cases)
+    names, cases = sweep.names(), sweep.cases()
+    outcomes = simulations.outcomes(cases)
     return [
-        SweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + request.seeds]))
-        for begin, case in list(enumerate(cases))[:: request.seeds]
+        SimulationSweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + sweep.seeds]))
+        for begin, case in list(enumerate(cases))[:: sweep.seeds]
     ]
 
 
@@ -303,27 +304,27 @@ def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
     return factors_named(text, grid)
 
 
-def _fingerprint(request: SweepRequest) -> str:
+def _fingerprint(sweep: SimulationSweep) -> str:
     """Return a hash of the files that the simulations read, so that changed files give other cases."""
-    digest = hashlib.sha256()
-    workload = _located("campaign", request.workload, CAMPAIGNS)
-    topology, named, log, listed = request.topology, (*request.policies, *request.queues), None, None
+    digest, swept = hashlib.sha256(), sweep.swept
+    workload = _located("campaign", swept.workload, CAMPAIGNS)
+    topology, named, log, listed = swept.topology, (*sweep.policies, *sweep.queues), None, None
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
-        campaign = campaign_named(request.workload)
+        campaign = campaign_named(swept.workload)
         named = (*named, campaign.policy, campaign.queue)
-        topology = topology or (campaign.topology if request.clusters is None else None)
-        background = campaign.under_band(request.band).background
+        topology = topology or (campaign.topology if swept.clusters is None else None)
+        background = campaign.under_band(swept.band).background
         log = None if background is None else background.log
         listed = None if campaign.job_list is None else workload.parent / campaign.job_list.file
     own = [*(custom_file(name) for name in named if name is not None), log, listed]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
-    if request.factors is not None:
-        files.append(Path(request.factors))
+    if swept.factors is not None:
+        files.append(Path(swept.factors))
     for file in files:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     if topology is None:
-        is_generated = request.clusters is not None or request.workload.lower() in study_workloads()
+        is_generated = swept.clusters is not None or swept.is_stream
         topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
     # The topology is read here, because it may name a profile in another file.
     digest.update(topology_named(topology).model_dump_json().encode())

@@ -1,4 +1,4 @@
-"""A sweep as files: a row per simulation, a row per cell with intervals, and response against load."""
+"""A sweep of simulations as files: a row per simulation, a row per cell with intervals, and response against load."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from emulator.campaigns.swept import QUANTITIES, SweepCell
+from emulator.campaigns.simulation_sweep import QUANTITIES, SimulationSweepCell
 from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.whole_files import written_whole
 from emulator.reports.figures.drawing import COLOURS, LINES, one_legend, panels, write_figures
@@ -23,7 +23,7 @@ FIGURE: Final = "response-by-load"
 _DRAWN: Final = {"response_s": "response time (s)", "wait_s": "wait time (s)"}
 
 
-def write_sweep(cells: Sequence[SweepCell], folder: Path) -> None:
+def write_sweep(cells: Sequence[SimulationSweepCell], folder: Path) -> None:
     """Write the tables of a sweep into `folder`, and the figure if it went over loads; equal sweeps give equal bytes.
 
     Raises:
@@ -35,7 +35,7 @@ def write_sweep(cells: Sequence[SweepCell], folder: Path) -> None:
         write_figures([(FIGURE, load_figure(cells))], folder)
 
 
-def simulation_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
+def simulation_rows(cells: Sequence[SimulationSweepCell]) -> list[dict[str, Any]]:
     """Return a row per simulation."""
     return [
         {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "seed": seed, **outcome}
@@ -44,7 +44,7 @@ def simulation_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
     ]
 
 
-def cell_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
+def cell_rows(cells: Sequence[SimulationSweepCell]) -> list[dict[str, Any]]:
     """Return a row per policy, queue and load: means over `n` replications with 95% intervals.
 
     `response_over_first` is the mean response over that under the first policy and queue at the same load, paired by
@@ -59,7 +59,7 @@ def cell_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def load_figure(cells: Sequence[SweepCell]) -> ReportFigure:
+def load_figure(cells: Sequence[SimulationSweepCell]) -> ReportFigure:
     """Return the figure of response and wait against load, a line per policy and queue, with 95% intervals."""
     return ReportFigure(
         FIGURE,
@@ -70,7 +70,7 @@ def load_figure(cells: Sequence[SweepCell]) -> ReportFigure:
     )
 
 
-def _estimates(cell: SweepCell) -> dict[str, float | None]:
+def _estimates(cell: SimulationSweepCell) -> dict[str, float | None]:
     means = cell.means
     found: dict[str, float | None] = {}
     for quantity in QUANTITIES:
@@ -85,11 +85,11 @@ def _ends(name: str, around: Estimate | None) -> dict[str, float | None]:
     return {name: around.value, f"{name}_low": around.low, f"{name}_high": around.high}
 
 
-def _scheduling(cell: SweepCell) -> tuple[str, str]:
+def _scheduling(cell: SimulationSweepCell) -> tuple[str, str]:
     return cell.policy, cell.queue
 
 
-def _over(cell: SweepCell, first: SweepCell) -> Estimate | None:
+def _over(cell: SimulationSweepCell, first: SimulationSweepCell) -> Estimate | None:
     """Return the mean response in a cell over that in the first one; None for that one itself."""
     pairs = [
         (outcome["response_s"], other["response_s"])
@@ -101,7 +101,7 @@ def _over(cell: SweepCell, first: SweepCell) -> Estimate | None:
     return paired_ratio_of_means([above for above, _ in counted], [below for _, below in counted])
 
 
-def _figure_rows(cells: Sequence[SweepCell]) -> list[DataRow]:
+def _figure_rows(cells: Sequence[SimulationSweepCell]) -> list[DataRow]:
     kept = ("policy", "queue", "load", "n", "saturated")
     columns = [*kept, *(f"{quantity}{end}" for quantity in _DRAWN for end in ("", "_low", "_high"))]
     return [{column: row[column] for column in columns} for row in cell_rows(cells)]
@@ -115,7 +115,7 @@ def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
                          for row in rows)  # fmt: skip
 
 
-def _draw(cells: Sequence[SweepCell]) -> Figure:
+def _draw(cells: Sequence[SimulationSweepCell]) -> Figure:
     figure, axes = panels(3.0, 1, len(_DRAWN))
     lines = list(dict.fromkeys((cell.policy, cell.queue) for cell in cells))
     for axis, (quantity, text) in zip(axes, _DRAWN.items(), strict=True):
@@ -129,7 +129,7 @@ def _draw(cells: Sequence[SweepCell]) -> Figure:
     return figure
 
 
-def _draw_line(axis: Axes, cells: Sequence[SweepCell], quantity: str, place: int, text: str) -> None:
+def _draw_line(axis: Axes, cells: Sequence[SimulationSweepCell], quantity: str, place: int, text: str) -> None:
     drawn = sorted((cell for cell in cells if quantity in cell.means), key=lambda cell: cell.load or 0.0)
     points = [(cell.load or 0.0, cell.means[quantity], cell.saturated) for cell in drawn]
     if not points:

@@ -1,4 +1,4 @@
-"""Sweeps of campaigns on a double of the broker: one folder, resumable, and what was interrupted is kept."""
+"""Live sweeps on a double of the broker: one folder, resumable, and what was interrupted is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.campaigns.live import run_campaign
-from emulator.campaigns.sweep import (
+from emulator.campaigns.live_sweep import (
     RunState,
     begin_sweep,
     read_sweep,

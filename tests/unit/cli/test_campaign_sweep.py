@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.sweep import begin_sweep, read_sweep, sweep_of
+from emulator.campaigns.live_sweep import begin_sweep, read_sweep, sweep_of
 from emulator.cli.campaign_sweep import parse_seeds
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
