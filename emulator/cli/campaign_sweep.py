@@ -29,6 +29,7 @@ from emulator.cli.campaign_options import (
 )
 from emulator.cli.dilations import EvenIfHopelessOption
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, run_path
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.fidelity.judgement import Judgement
@@ -143,6 +144,7 @@ def sweep(
 
 
 def resume(
+    context: typer.Context,
     directory: SweepArgument,
     even_if_hopeless: EvenIfHopelessOption = False,
     repeat_void: RepeatVoidOption = 0,
@@ -162,16 +164,14 @@ def resume(
     from emulator.runs.container_testbed import testbed_named
 
     if sweeps.is_sweep(directory):
-        if even_if_hopeless or repeat_void:
-            raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
+        refuse_given(context, {"even_if_hopeless", "repeat_void"}, "a sweep goes on as it began")
         if detached:
             sweeps.read_sweep(directory)
             _say_detached(detach(directory, name), directory, as_json=as_json)
         else:
             _run(directory, name, require, as_json=as_json)
         return
-    if detached:
-        raise InvalidInput(f"--detach: {directory} is no sweep's folder; leave it out.")
+    refuse_given(context, {"detached"}, f"{directory} is no sweep's folder")
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = sweeps.rerun_campaign(
             testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless

@@ -1,4 +1,4 @@
-"""What all services of the Compose file have in common: labels, logging, limits, and how their health is checked."""
+"""What the services of the Compose file have in common: labels, logging, limits, and how their health is checked."""
 
 from __future__ import annotations
 
