@@ -20,7 +20,7 @@ from emulator.calibration.profile_files import profile_in, profile_name, write_p
 from emulator.cli.foreign_text import say
 from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
-from emulator.cli.predict import DEFAULT_TOPOLOGY
+from emulator.cli.prediction_options import DEFAULT_TOPOLOGY
 from emulator.cli.progress import run_progress
 from emulator.cli.table_fits import calibrate_from_table
 from emulator.cli.tables import show_rows

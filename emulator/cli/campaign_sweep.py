@@ -160,7 +160,7 @@ def resume(
     from emulator.campaigns import sweep as sweeps
     from emulator.campaigns.sweep_process import detach
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_run_directories
+    from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     if sweeps.is_sweep(directory):
@@ -225,7 +225,7 @@ def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
     """Run what is left of the sweep in `path`, and show all of its runs."""
     from emulator.campaigns import sweep as sweeps
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_run_directories
+    from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     with testbed_named(name) as testbed, run_progress() as report_progress:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,6 +16,7 @@ from emulator.cli.completion import topologies_and_runs
 from emulator.cli.foreign_text import say
 from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption, make_folder, run_path
+from emulator.cli.prediction_options import Exchange, InterconnectOption
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
@@ -46,20 +46,6 @@ _OPTIONS_OF: Final = {
     "trace": {"license_name"},
 }
 """The options that only one format has, by that format."""
-
-InterconnectOption = Annotated[
-    WhichInterconnect | None,
-    typer.Option(
-        help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
-    ),
-]
-
-
-class Exchange(StrEnum):
-    """The way in which the Poisson application exchanges borders."""
-
-    STEPS = "steps"
-    OVERLAPPED = "overlapped"
 
 
 def register(app: typer.Typer) -> None:

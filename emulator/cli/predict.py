@@ -12,9 +12,9 @@ from apps.descriptor import ApplicationDescriptor
 from apps.grid import equal_components
 from apps.registry import application_named
 from emulator.cli.completion import runs, topologies
-from emulator.cli.export import Exchange, InterconnectOption
 from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import JsonOption
+from emulator.cli.prediction_options import DEFAULT_TOPOLOGY, Exchange, InterconnectOption
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
@@ -29,7 +29,6 @@ from emulator.model.uncertainty import RelativeError
 from emulator.runs.run_directory import read_run
 
 DEFAULT_APPLICATION: Final = "poisson"
-DEFAULT_TOPOLOGY: Final = "das2-2003"
 DEFAULT_PROCESSORS: Final = 16
 DEFAULT_GRID: Final = 400
 NO_GRID: Final = 0
