@@ -18,9 +18,9 @@ from emulator.calibration.profile import (
 )
 from emulator.calibration.profile_files import profile_in, profile_name, write_profile
 from emulator.cli.foreign_text import say
-from emulator.cli.matrix_options import given_options
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
-from emulator.cli.predict import DEFAULT_TOPOLOGY
+from emulator.cli.prediction_options import DEFAULT_TOPOLOGY
 from emulator.cli.progress import run_progress
 from emulator.cli.table_fits import calibrate_from_table
 from emulator.cli.tables import show_rows
@@ -119,8 +119,8 @@ def calibrate(
     }  # fmt: skip
     trial = validate(stated, CalibrationTrial, source="calibrate")
     known = _known(trial, iteration_s, runtime_s, iterations, from_published, on_this_host)
-    if known is None and overhead_s is not None:
-        raise InvalidInput("--overhead-s: with --from-host only kernels are compared; leave it out.")
+    if known is None:
+        refuse_given(context, {"overhead_s"}, "with --from-host only kernels are compared")
     base = _base(profile, into, _testbed_processor(name, known) if overhead_s is None else None)
     called = profile_name(called, into, base)
     finding = _find(base, trial, known, overhead_s, name, run_path(out, f"calibrate-{application}"))
@@ -138,14 +138,11 @@ def _check_used(context: typer.Context, *, by_table: bool) -> None:
     """
     given = given_options(context)
     if by_table:
-        unused = dict.fromkeys(given - _WITH_TABLE, "--table says what is known")
-    else:
-        unused = dict.fromkeys(given & _ONLY_WITH_TABLE, "only --table has this")
-    if not by_table and "overhead_s" in given:
-        unused |= dict.fromkeys(given & _OF_MEASURING, "with --overhead-s nothing is measured")
-    for parameter in context.command.params:
-        if parameter.name in unused:
-            raise InvalidInput(f"{parameter.opts[0]}: {unused[parameter.name]}; leave it out.")
+        refuse_given(context, given - _WITH_TABLE, "--table says what is known")
+        return
+    refuse_given(context, _ONLY_WITH_TABLE, "only --table has this")
+    if "overhead_s" in given:
+        refuse_given(context, _OF_MEASURING, "with --overhead-s nothing is measured")
 
 
 def _known(

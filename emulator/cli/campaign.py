@@ -84,7 +84,7 @@ def run(
     """
     from emulator.campaigns.live import run_campaign
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_run_directories
+    from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
     from workloads.custom_sources import carrying_sources
 

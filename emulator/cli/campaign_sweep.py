@@ -29,6 +29,7 @@ from emulator.cli.campaign_options import (
 )
 from emulator.cli.dilations import EvenIfHopelessOption
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, run_path
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.fidelity.judgement import Judgement
@@ -143,6 +144,7 @@ def sweep(
 
 
 def resume(
+    context: typer.Context,
     directory: SweepArgument,
     even_if_hopeless: EvenIfHopelessOption = False,
     repeat_void: RepeatVoidOption = 0,
@@ -158,20 +160,18 @@ def resume(
     from emulator.campaigns import live_sweep
     from emulator.campaigns.live_sweep_process import detach
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_run_directories
+    from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     if live_sweep.is_sweep(directory):
-        if even_if_hopeless or repeat_void:
-            raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
+        refuse_given(context, {"even_if_hopeless", "repeat_void"}, "a sweep goes on as it began")
         if detached:
             live_sweep.read_sweep(directory)
             _say_detached(detach(directory, name), directory, as_json=as_json)
         else:
             _run(directory, name, require, as_json=as_json)
         return
-    if detached:
-        raise InvalidInput(f"--detach: {directory} is no sweep's folder; leave it out.")
+    refuse_given(context, {"detached"}, f"{directory} is no sweep's folder")
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = live_sweep.rerun_campaign(
             testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
@@ -225,7 +225,7 @@ def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
     """Run what is left of the sweep in `path`, and show all of its runs."""
     from emulator.campaigns import live_sweep
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_run_directories
+    from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     with testbed_named(name) as testbed, run_progress() as report_progress:

@@ -14,7 +14,7 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import runs, topologies
 from emulator.cli.foreign_text import say
-from emulator.cli.matrix_options import given_options
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import simulations_progress
 from emulator.cli.tables import show_rows
@@ -59,9 +59,8 @@ def claims(
     """
     if not directories and simulate is None:
         raise InvalidInput("claims: give run directories, or --simulate SEEDS, or both.")
-    if simulate is None and (only_simulated := given_options(context) & _OF_SIMULATIONS):
-        named = ", ".join(f"--{option}" for option in sorted(only_simulated))
-        raise InvalidInput(f"{named}: only simulations have this, so it needs --simulate SEEDS.")
+    if simulate is None:
+        refuse_given(context, _OF_SIMULATIONS, "only simulations have this", instead="state --simulate SEEDS")
     recorded = _recorded(directories or ())
     if simulate is not None:
         recorded += _simulated(simulate, jobs, topology, workers, out)

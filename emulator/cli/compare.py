@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from emulator.cli.completion import runs
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
@@ -35,6 +36,9 @@ from emulator.reports.figures.reported_run import labels_of
 from emulator.runs.folders import is_folder_of_runs
 from emulator.runs.run_directory import read_run
 
+_OF_SINGLE_RUNS: Final = {"repeats", "figures", "jobs"}
+"""The options that two folders of runs do not have."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb of this file to `app`."""
@@ -42,6 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def compare_runs(
+    context: typer.Context,
     live: Annotated[
         Path, typer.Argument(help="The live run, or a folder of live runs.", metavar="LIVE", autocompletion=runs)
     ],
@@ -70,8 +75,8 @@ def compare_runs(
     Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
     """
     if is_folder_of_runs(live):
-        of_single_runs = {"--live": repeats, "--figures": figures, "--jobs": jobs}
-        _compare_folders(live, simulated, of_single_runs, as_json=as_json)
+        refuse_given(context, _OF_SINGLE_RUNS, f"only single runs have this, and {live} is a folder of runs")
+        _compare_folders(live, simulated, as_json=as_json)
         return
     first = read_run(live)
     again = [read_run(path) for path in repeats or ()]
@@ -89,19 +94,14 @@ def compare_runs(
         show_rows(several_table(found), as_json=False, title=f"{labels[0]} and {len(found)} runs")
 
 
-def _compare_folders(
-    live: Path, simulated: Sequence[Path], of_single_runs: Mapping[str, object], *, as_json: bool
-) -> None:
+def _compare_folders(live: Path, simulated: Sequence[Path], *, as_json: bool) -> None:
     """Show the errors of the simulations in one folder, over the seeds of the live runs in another.
 
     Raises:
-        InvalidInput: if more than one folder is named, or an option that goes with single runs.
+        InvalidInput: if more than one folder is named.
     """
     if len(simulated) != 1:
         raise InvalidInput(f"{live} is a folder of runs: name one folder with their simulations, not {len(simulated)}.")
-    for option, value in of_single_runs.items():
-        if value:
-            raise InvalidInput(f"{option}: goes with single runs, and {live} is a folder of runs; leave it out.")
     found = compare_folders(live, simulated[0])
     if as_json:
         print(json.dumps(folders_object(found), indent=2))

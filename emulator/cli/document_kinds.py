@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,11 @@ KINDS: Final = {
 """Every kind by its name."""
 
 _NAMES: Final = "topology, a campaign, a job, a processor profile or a hosts inventory"
+
+
+def schema_text(name: str) -> str:
+    """Return the JSON schema of the kind of document called `name`, as it is kept in ``docs/schemas``."""
+    return json.dumps(KINDS[name].schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def keys_in(path: Path) -> dict[str, Any]:

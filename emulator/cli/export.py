@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,8 +14,9 @@ from apps.descriptor import ExchangeMode
 from apps.grid import equal_components
 from emulator.cli.completion import topologies_and_runs
 from emulator.cli.foreign_text import say
-from emulator.cli.matrix_options import given_options
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption, make_folder, run_path
+from emulator.cli.prediction_options import Exchange, InterconnectOption
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
@@ -41,25 +41,11 @@ LOG_FILE: Final = "jobs.swf"
 GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
 
-_FORMAT_OF: Final = {
-    **dict.fromkeys(("grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"), "simgrid"),
-    "license_name": "trace",
+_OPTIONS_OF: Final = {
+    "simgrid": {"grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"},
+    "trace": {"license_name"},
 }
-"""The options that only one format has, each with that format."""
-
-InterconnectOption = Annotated[
-    WhichInterconnect | None,
-    typer.Option(
-        help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
-    ),
-]
-
-
-class Exchange(StrEnum):
-    """The way in which the Poisson application exchanges borders."""
-
-    STEPS = "steps"
-    OVERLAPPED = "overlapped"
+"""The options that only one format has, by that format."""
 
 
 def register(app: typer.Typer) -> None:
@@ -98,10 +84,9 @@ def export(
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
     chosen = named_among("export format", format_name, sorted(_FORMATS))
-    for option in sorted(given_options(context)):
-        if option in _FORMAT_OF and chosen != _FORMAT_OF[option]:
-            shown = option.removesuffix("_name")
-            raise InvalidInput(f"--{shown}: only --format {_FORMAT_OF[option]} has this, not {chosen}; leave it out.")
+    for owner, options in _OPTIONS_OF.items():
+        if chosen != owner:
+            refuse_given(context, options, f"only --format {owner} has this, not {chosen}")
     job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
     _FORMATS[chosen](source, _Stated(job, license_name), out, as_json)
 

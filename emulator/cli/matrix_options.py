@@ -29,12 +29,6 @@ SettingsOption = Annotated[
 ]
 
 
-def given_options(context: typer.Context) -> set[str]:
-    """Return the parameters that are given on the command line, not by default or by a variable."""
-    sources = {parameter: context.get_parameter_source(parameter) for parameter in context.params}
-    return {parameter for parameter, source in sources.items() if source and source.name == "COMMANDLINE"}
-
-
 def names(text: str) -> tuple[str, ...]:
     """Return the names in a list joined by commas."""
     return tuple(filter(None, (part.strip() for part in text.split(","))))

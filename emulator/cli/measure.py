@@ -15,6 +15,7 @@ from emulator.cli.completion import runs
 from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
 from emulator.cli.estimate_tables import show_estimates
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.matrix_options import (
     ApplicationsOption,
     ClustersOption,
@@ -24,7 +25,6 @@ from emulator.cli.matrix_options import (
     SplitsOption,
     described_cells,
     described_splits,
-    given_options,
     names,
 )
 from emulator.cli.measured_tables import show_measured
@@ -36,7 +36,7 @@ from emulator.fidelity.verdict import Judgement
 from emulator.measurement.extension import Measured, measure, resume
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput, RunFailed, TestbedError, TestbedNotUp
+from emulator.model.errors import RunFailed, TestbedError, TestbedNotUp
 from emulator.model.job import Numerics
 from emulator.model.topology import Topology
 from emulator.model.traffic import parse_traffic
@@ -126,12 +126,13 @@ def measure_factors(
     Example: testbed measure --app poisson --grid 100,400 --processors 8,16 --clusters 1,2,4
     """
     if resume_directory is not None:
-        if given_options(context) - _WITH_RESUME:
-            raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
+        unused = given_options(context) - _WITH_RESUME
+        refuse_given(context, unused, "--resume takes the whole matrix from the run's manifest")
         _check(_resume(resume_directory, name, as_json), require)
         return
-    if topology is not None and not dry_run:
-        raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
+    if not dry_run:
+        own = "a testbed has the topology that it was brought up with"
+        refuse_given(context, {"topology"}, own, instead="state --dry-run")
     described = described_cells(applications, grids, processors, clusters, iterations, settings)
     stated = described | described_splits(splits, given_options(context)) | {
         "repeat": repeat, "on": names(on), "traffic": parse_traffic(traffic),

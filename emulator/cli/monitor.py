@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.progress import step_printer
 from emulator.cli.tables import show_rows
-from emulator.model.errors import InvalidInput, TestbedNotUp
+from emulator.model.errors import TestbedNotUp
 
 
 def register(app: typer.Typer) -> None:
@@ -18,6 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def monitor(
+    context: typer.Context,
     grafana: Annotated[
         bool, typer.Option("--grafana", help="Start Grafana, too, with a dashboard; its image is pulled.")
     ] = False,
@@ -41,14 +43,12 @@ def monitor(
     from emulator.containers.monitoring.starting import start_monitor, stop_monitor
     from emulator.containers.state import testbed_state
 
-    state = testbed_state(name)
     if stop:
-        if grafana or port is not None or as_json:
-            raise InvalidInput("--stop: goes with neither --grafana nor --port nor --json.")
-        if not stop_monitor(state, step_printer()):
+        refuse_given(context, {"grafana", "port", "as_json"}, "with --stop nothing is started")
+        if not stop_monitor(testbed_state(name), step_printer()):
             raise TestbedNotUp(f"No monitor of the testbed {name!r} runs, so there is nothing to stop.")
         return
-    links = start_monitor(state, grafana=grafana, port=port, observe=step_printer())
+    links = start_monitor(testbed_state(name), grafana=grafana, port=port, observe=step_printer())
     dashboard = links.grafana or str(DASHBOARD)
     rows = [{"part": "prometheus", "where": links.prometheus}, {"part": "dashboard", "where": dashboard}]
     show_rows(rows, as_json=as_json)

@@ -13,9 +13,9 @@ import typer
 
 from emulator.cli.completion import runs
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import DEFAULT_NAME, NameOption
 from emulator.cli.testbeds import broker_of
-from emulator.model.errors import InvalidInput
 
 
 def register(app: typer.Typer) -> None:
@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def show_page(
+    context: typer.Context,
     run: Annotated[
         Path | None,
         typer.Argument(
@@ -49,12 +50,9 @@ def show_page(
     """
     if run is not None:
         _show_record(run, port or 0, open_browser)
-    elif port is None:
-        _show_live(name, open_browser)
-    else:
-        raise InvalidInput(
-            "--port: the page of a running testbed is at its broker's port; name a RUN, or leave it out."
-        )
+        return
+    refuse_given(context, {"port"}, "the page of a running testbed is at its broker's port", instead="name a RUN")
+    _show_live(name, open_browser)
 
 
 def _show_live(name: str, open_browser: bool) -> None:

@@ -22,6 +22,7 @@ from emulator.cli.campaign_options import (
 )
 from emulator.cli.dilations import parse_dilation
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.matrix_options import (
     ApplicationsOption,
     ClustersOption,
@@ -29,7 +30,6 @@ from emulator.cli.matrix_options import (
     ProcessorsOption,
     SettingsOption,
     described_cells,
-    given_options,
 )
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
@@ -37,7 +37,6 @@ from emulator.fidelity.pilots import LARGEST_DILATION, least_dilation
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.model.units import gigabytes
 from emulator.planning.plan import Plan, PlannedRun, Resources, host_run_s, likely_dilation, needed_dilation, plan
@@ -117,18 +116,15 @@ def plan_run(
     """
     requested = None if dilation is None else parse_dilation(dilation)
     if campaign is not None:
-        if given_options(context) & _MATRIX_OPTIONS:
-            raise InvalidInput(f"Campaign {campaign!r} says which jobs there are: leave out what describes others.")
+        refuse_given(context, _MATRIX_OPTIONS, f"campaign {campaign!r} says which jobs there are")
         chosen, requested = chosen_campaign(
             campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
             topology=topology, time_scale=time_scale, quota=quota, numerics=numerics,
             interarrival_factor=interarrival_factor,
         )  # fmt: skip
         run, system = _campaign(chosen, seed)
-    elif only_campaigns := given_options(context) & _CAMPAIGN_OPTIONS:
-        named = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(only_campaigns))
-        raise InvalidInput(f"{named}: only a campaign has this (name one: `testbed plan W1`).")
     else:
+        refuse_given(context, _CAMPAIGN_OPTIONS, "only a campaign has this", instead="name one (`testbed plan W1`)")
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run, system = _matrix(validate(cells | {"dilation": requested}, Matrix, source="plan"), topology)
     resources = available_resources() if hosts is None else _spread(hosts, system)

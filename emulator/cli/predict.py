@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from apps.descriptor import ApplicationDescriptor
 from apps.grid import equal_components
 from apps.registry import application_named
 from emulator.cli.completion import runs, topologies
-from emulator.cli.export import Exchange, InterconnectOption
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import JsonOption
+from emulator.cli.prediction_options import DEFAULT_TOPOLOGY, Exchange, InterconnectOption
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
@@ -27,11 +29,12 @@ from emulator.model.uncertainty import RelativeError
 from emulator.runs.run_directory import read_run
 
 DEFAULT_APPLICATION: Final = "poisson"
-DEFAULT_TOPOLOGY: Final = "das2-2003"
 DEFAULT_PROCESSORS: Final = 16
 DEFAULT_GRID: Final = 400
 NO_GRID: Final = 0
 """The grid of a job whose application has none."""
+_WITH_LIKE: Final = {"like", "topology", "as_json"}
+"""The options that go with --like; all others describe a job."""
 
 
 def register(app: typer.Typer) -> None:
@@ -40,6 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
+    context: typer.Context,
     application: Annotated[str, typer.Option("--app", help="The application.")] = DEFAULT_APPLICATION,
     grid: Annotated[
         int | None, typer.Option(min=1, help="Its grid points along a side.", show_default=str(DEFAULT_GRID))
@@ -81,20 +85,18 @@ def predict(
     Example: testbed predict --app poisson --grid 1000 --processors 48 --split 24,16,8
     """
     if like is not None:
-        _check_alone(
-            {
-                "--app": application != DEFAULT_APPLICATION, "--grid": grid, "--processors": processors,
-                "--split": split, "--on": on, "--interconnect": interconnect,
-                "--processors-per-node": processors_per_node, "--exchange": exchange, "--iterations": iterations,
-            }
-        )  # fmt: skip
+        unused = given_options(context) - _WITH_LIKE
+        refuse_given(context, unused, "the jobs are those of the run that --like names")
         other = None if topology is None else _paced(topology)
         _show_beside(beside_model(read_run(like), other), as_json=as_json)
         return
     system = _paced(DEFAULT_TOPOLOGY if topology is None else topology)
     sizes = _sizes(processors, split)
+    described = application_named(application)
+    if not described.has_grid:
+        refuse_given(context, {"grid"}, f"means nothing for {described.name}, which has no grid")
     job = ModelJob(
-        application_named(application).name, _grid(application, grid), _parts(system, sizes, on), interconnect,
+        described.name, _grid(described, grid), _parts(system, sizes, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
     _check(system, job)
@@ -105,13 +107,6 @@ def predict(
     show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
     if system.uncertainty is None:
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
-
-
-def _check_alone(stated: Mapping[str, object]) -> None:
-    """Raise `InvalidInput` if an option is stated that describes a job, where a run tells its jobs."""
-    for name, value in stated.items():
-        if value:
-            raise InvalidInput(f"{name}: the jobs are those of the run that --like names; leave it out.")
 
 
 def _paced(name: str) -> Topology:
@@ -161,18 +156,10 @@ def _beside_row(each: BesideModel) -> dict[str, object]:
     }
 
 
-def _grid(application: str, stated: int | None) -> int:
-    """Return the grid of the job.
-
-    Raises:
-        InvalidInput: if one is stated and the application has none.
-    """
-    found = application_named(application)
-    if found.has_grid:
-        return DEFAULT_GRID if stated is None else stated
-    if stated is not None:
-        raise InvalidInput(f"--grid: means nothing for {found.name}, which has no grid; leave it out.")
-    return NO_GRID
+def _grid(application: ApplicationDescriptor, stated: int | None) -> int:
+    if not application.has_grid:
+        return NO_GRID
+    return DEFAULT_GRID if stated is None else stated
 
 
 def _check(system: Topology, job: ModelJob) -> None:

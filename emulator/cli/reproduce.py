@@ -13,6 +13,7 @@ import typer
 
 from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import refuse_given
 from emulator.cli.matrix_options import numbers
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
@@ -43,6 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce_table(
+    context: typer.Context,
     table: Annotated[str, typer.Argument(help="A published table; `list` names them all.", metavar="NAME")],
     grids: Annotated[str, typer.Option("--grid", help="Grids to choose, or others: 50,1000.")] = "",
     processors: Annotated[str, typer.Option(help="Numbers of processors to choose, or others.")] = "",
@@ -72,8 +74,8 @@ def reproduce_table(
     reproduction = _stated_reproduction(
         table, grids, processors, repeat, iterations, parse_dilation(dilation), processor_speed
     )
-    if resume_directory is not None and out is not None:
-        raise InvalidInput("--out: what --resume runs goes into its own directory; leave it out.")
+    if resume_directory is not None:
+        refuse_given(context, {"out"}, "what --resume runs goes into its own directory")
     path = resume_directory or run_path(out, f"reproduce-{table}")
     with testbed_named(name) as testbed, _resumable(path, reproduction), run_progress() as report_progress:
         if resume_directory is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Annotated
 
@@ -31,11 +30,6 @@ def show_schema(
 
     Example: testbed schema topology
     """
+    from emulator.cli.document_kinds import schema_text
+
     print(schema_text(name.value), end="")
-
-
-def schema_text(name: str) -> str:
-    """Return the JSON schema of the kind of document called `name`, as it is kept in ``docs/schemas``."""
-    from emulator.cli.document_kinds import KINDS
-
-    return json.dumps(KINDS[name].schema(), indent=2, ensure_ascii=False) + "\n"

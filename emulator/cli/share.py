@@ -14,7 +14,7 @@ import typer
 
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import runs
-from emulator.cli.matrix_options import given_options
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
@@ -33,6 +33,8 @@ UNSTATED_RULE: Final = "ccs"
 """The rule on a topology that states none."""
 _WITH_LIKE: Final = {"like", "jobs_out", "out", "seed", "as_json"}
 """The options that go with --like; the run says all else."""
+_OF_SIT_AND_DIT: Final = {"jobs", "interarrival_factor", "estimate_factor", "components"}
+"""The options of the published workloads; a list of jobs says all that itself."""
 
 PolicyOption = Annotated[
     str,
@@ -126,15 +128,16 @@ def share(
     Example: testbed share SIT --policy 3dbf-light --rule ccs --seed 3
     """
     if like is not None:
-        refused = given_options(context) - _WITH_LIKE
-        if refused:
-            raise InvalidInput(f"--like: the run says it all; leave out {', '.join(sorted(refused))}.")
-        _share_like(like, jobs_out, out, seed if "seed" in given_options(context) else None, as_json=as_json)
+        given = given_options(context)
+        refuse_given(context, given - _WITH_LIKE, "the run that --like names says this")
+        _share_like(like, jobs_out, out, seed if "seed" in given else None, as_json=as_json)
         return
-    if out is not None:
-        raise InvalidInput("--out: goes with --like; --jobs-out writes a line for each job of any workload.")
+    line_by_job = "take --jobs-out, which writes a line for each job of any workload"
+    refuse_given(context, {"out"}, "goes with --like", instead=line_by_job)
     if workload is None:
         raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
+    if _is_job_list(workload):
+        refuse_given(context, _OF_SIT_AND_DIT, "only SIT and DIT have this, because a list of jobs says it itself")
     settings = partial(_setting, topology, policy, rule, mpl, contract, local_users, seed)
     submitted = partial(_jobs, workload, jobs, seed, interarrival_factor, estimate_factor, components)
     compile_simulator(partial(_prepare, settings, submitted))
@@ -260,24 +263,20 @@ def _jobs(
 ) -> list[SharedNodeJob]:
     from workloads.shared_node_jobs import PUBLISHED_JOBS, published_jobs, read_shared_jobs
 
-    if not workload.lower().endswith(".jsonl"):
-        return published_jobs(
-            workload,
-            seed,
-            jobs=PUBLISHED_JOBS if jobs is None else jobs,
-            interarrival_factor=interarrival_factor,
-            estimate_factor=estimate_factor,
-            components=components,
-        )
-    for option, stated in (
-        ("--jobs", jobs is not None),
-        ("--interarrival-factor", interarrival_factor != 1.0),
-        ("--estimate-factor", estimate_factor != 1.0),
-        ("--components", components != 1),
-    ):
-        if stated:
-            raise InvalidInput(f"{option}: goes with SIT and DIT; a list of jobs says it itself.")
-    return read_shared_jobs(Path(workload))
+    if _is_job_list(workload):
+        return read_shared_jobs(Path(workload))
+    return published_jobs(
+        workload,
+        seed,
+        jobs=PUBLISHED_JOBS if jobs is None else jobs,
+        interarrival_factor=interarrival_factor,
+        estimate_factor=estimate_factor,
+        components=components,
+    )
+
+
+def _is_job_list(workload: str) -> bool:
+    return workload.lower().endswith(".jsonl")
 
 
 def _row(result: SharedResult) -> dict[str, Any]:

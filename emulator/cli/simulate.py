@@ -12,7 +12,7 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import policies, queues, runs, topologies, workloads
 from emulator.cli.foreign_text import say
-from emulator.cli.matrix_options import given_options
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import JsonOption
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.simulation_options import (
@@ -220,13 +220,11 @@ def _check_subject(context: typer.Context, workload: str | None, like: Path | No
     """Raise `InvalidInput` unless either a workload or a run is named, with options that mean something for it."""
     if (workload is None) == (like is None):
         raise InvalidInput("Give either a workload to simulate, or a live run with --like RUN.")
-    given = given_options(context)
-    if like is None and "times" in given:
-        raise InvalidInput("--times: goes with --like RUN; leave it out.")
-    for name in sorted(given - LIKE_OPTIONS):
-        if like is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise InvalidInput(f"{option}: a simulation like a run takes this from the run; leave it out.")
+    if like is None:
+        refuse_given(context, {"times"}, "goes with --like RUN")
+    else:
+        unused = given_options(context) - LIKE_OPTIONS
+        refuse_given(context, unused, "a simulation like a run takes this from the run")
 
 
 def _prepared(

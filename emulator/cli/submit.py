@@ -40,7 +40,7 @@ def submit(
     Example: testbed submit job.yaml --key night-1 --wait
     """
     if schema:
-        from emulator.cli.schema import schema_text
+        from emulator.cli.document_kinds import schema_text
 
         print(schema_text("job"), end="")
         return

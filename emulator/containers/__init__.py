@@ -2,7 +2,11 @@
 
 names            what every part is called
 addresses        where every part is
+rendering        what the Compose file and the settings of the broker follow from
 compose          a topology as a Compose file (pure)
+common_service   what all services of that file have in common
+broker_service   the service of the broker
+broker_settings  what the broker reads when it starts: its settings, and keys for real clusters
 compose_command  how Compose is called on this host
 engine           Docker as this project needs it
 docker_address   where this host's engine answers

@@ -21,12 +21,12 @@ import docker.errors
 
 from emulator.containers import base_image, wheels
 from emulator.containers.building import last_lines, proxy_arguments
-from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
 from emulator.containers.image_registry import named_folder, pull, push
 from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.rendering import ImageReferences
 from emulator.containers.state import MAKING_IMAGES, exclusive
 from emulator.model.errors import EngineUnavailable
 from emulator.model.project import PROJECT_ROOT

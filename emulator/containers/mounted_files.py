@@ -16,10 +16,13 @@ import docker.errors
 import yaml
 
 from emulator.containers import engine, keys
-from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
+from emulator.containers.broker_service import MOUNTED_AT
+from emulator.containers.broker_settings import broker_settings
+from emulator.containers.compose import render
 from emulator.containers.engine_machine import machine_size
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
     TOKEN_FILE,
     TestbedSpec,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
-from emulator.containers.compose import ImageReferences
 from emulator.containers.hosts.connecting import central_of
 from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.facts_reader import EngineFactsReader, read_facts
@@ -13,6 +12,7 @@ from emulator.containers.hosts.image_transfer import send_images
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.obstacles import refuse_obstacles
 from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.rendering import ImageReferences
 from emulator.containers.state import HostRecord, HostsRecord
 from emulator.hosts.checks import HostFinding, judge, require_fit, used_subnets
 from emulator.hosts.facts import HostFacts, Known

@@ -15,7 +15,8 @@ from typing import Any, Final
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import BROKER_PORT, READS_HOST_FILES
+from emulator.containers.broker_settings import BROKER_PORT
+from emulator.containers.common_service import READS_HOST_FILES
 from emulator.containers.names import LABEL, ROLE_LABEL, PartNames
 
 PROMETHEUS_ROLE: Final = "prometheus"

@@ -10,8 +10,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from emulator.cli.document_kinds import KINDS
-from emulator.cli.schema import SchemaName, schema_text
+from emulator.cli.document_kinds import KINDS, schema_text
+from emulator.cli.schema import SchemaName
 from emulator.model.project import CAMPAIGNS, PROCESSORS, PROJECT_ROOT, TOPOLOGIES
 from workloads.campaign import campaign_named, refuse_sources
 

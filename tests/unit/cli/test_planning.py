@@ -100,11 +100,11 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this (name one: `testbed plan W1`)"),
+        (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this; name one (`testbed plan W1`)"),
         (("W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
         (("--dilation", "0"), InvalidInput, "plan: dilation: must be greater than 0, not 0"),
-        (("first", "--grid", "100"), InvalidInput, "leave out what describes others"),
+        (("first", "--grid", "100"), InvalidInput, "--grid: campaign 'first' says which jobs there are; leave it out."),
         (("W1", "--seed", "-1"), SystemExit, "2"),
         (("nosuch",), UnknownName, "There is no campaign 'nosuch'"),
         (("--topology", "nosuch"), UnknownName, "There is no topology 'nosuch'"),

@@ -126,6 +126,9 @@ def test_a_run_tells_its_own_jobs(predict):
     code, _, said = predict("--like", str(RECORDED), "--grid", "400")
     assert code == 1
     assert "--grid: the jobs are those of the run that --like names; leave it out." in said
+    code, _, said = predict("--like", str(RECORDED), "--grid", "400", "--app", "poisson")
+    assert code == 1
+    assert "--app, --grid: the jobs are those of the run that --like names; leave them out." in said
 
 
 def test_the_jobs_of_a_run_are_predicted_on_another_topology(predict, tmp_path):

@@ -122,7 +122,7 @@ def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
     ("arguments", "sentence"),
     [
         (("compare", "live", "a", "b"), "live is a folder of runs: name one folder with their simulations, not 2."),
-        (("compare", "live", "a", "--jobs"), "--jobs: goes with single runs, and live is a folder of runs"),
+        (("compare", "live", "a", "--jobs"), "--jobs: only single runs have this, and live is a folder of runs"),
         (("compare", "live", "a"), "a: has no simulation 'run' of that run in live"),
         (("simulate", "--like", "live"), "live is a folder of runs: name a folder for their simulations with --out"),
         (("simulate", "--like", "live", "--out", "live"), "live: is not empty, and no run is written over another"),
@@ -178,7 +178,7 @@ def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call,
     code, _, said = call("claims", str(runs[0]), "--topology", "das2", "--out", "out")
     assert (code, said) == (
         1,
-        "testbed: --out, --topology: only simulations have this, so it needs --simulate SEEDS.\n",
+        "testbed: --out, --topology: only simulations have this; state --simulate SEEDS, or leave them out.\n",
     )
     code, _, said = call("claims", "--simulate", "1", "--topology", "nowhere", "--out", str(tmp_path / "none"))
     assert (code, "nowhere" in said) == (1, True)

@@ -70,7 +70,9 @@ def test_a_topology_says_how_tasks_share_its_nodes_unless_an_option_does(call, t
     [
         ((), "State a workload: SIT, DIT or a list of jobs"),
         (("--like", "nothing"), "nothing"),
-        (("--like", "run", "--mpl", "2"), "--like: the run says it all; leave out mpl"),
+        (("--like", "run", "--mpl", "2"), "--mpl: the run that --like names says this; leave it out."),
+        (("SIT", "--like", "run"), "WORKLOAD: the run that --like names says this; leave it out."),
+        (("SIT", "--out", "run"), "--out: goes with --like; take --jobs-out, which writes"),
         (("W1",), "workload 'W1'"),
         (("none.jsonl",), "none.jsonl: cannot be read"),
         (("NONE.JSONL",), "NONE.JSONL: cannot be read"),
@@ -85,7 +87,8 @@ def test_a_topology_says_how_tasks_share_its_nodes_unless_an_option_does(call, t
         (("SIT", "--local-users", "2:gamer"), "local user's profile 'gamer'"),
         (("SIT", "--jobs", "0"), "jobs: must be positive"),
         (("SIT", "--interarrival-factor", "0"), "interarrival factor: must be positive"),
-        (("jobs.jsonl", "--jobs", "3"), "--jobs: goes with SIT and DIT"),
+        (("jobs.jsonl", "--jobs", "3"), "--jobs: only SIT and DIT have this"),
+        (("jobs.jsonl", "--jobs", "3", "--components", "1"), "--components, --jobs: only SIT and DIT have this"),
         (("jobs.jsonl", "--policy", "2dbf"), "Job 1: estimate_s: '2dbf' needs"),
     ],
 )

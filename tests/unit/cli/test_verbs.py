@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -80,3 +82,20 @@ def test_a_missing_package_is_named_with_the_extra_that_installs_it(monkeypatch)
     monkeypatch.setattr(verbs, "import_module", lambda name: __import__("emulator.nothing"))
     with pytest.raises(ModuleNotFoundError):
         CliRunner().invoke(app, ["study", "list"], catch_exceptions=False)
+
+
+def taken_from(file: Path) -> set[str]:
+    """The modules of the command line that a file imports, at its top or later."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "emulator.cli":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("emulator.cli."):
+            found.add(str(node.module).removeprefix("emulator.cli."))
+    return found
+
+
+def test_what_verbs_share_is_in_the_module_of_no_verb():
+    taken = {file.name: taken_from(file) for file in (PROJECT_ROOT / "emulator" / "cli").glob("*.py")}
+    assert "options" in taken["measure.py"]
+    assert {name: found & set(VERBS) for name, found in taken.items() if found & set(VERBS)} == {}

@@ -9,15 +9,11 @@ import yaml
 
 from apps.arbiter import Sharing
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import (
-    AGENT_AT,
-    ImageReferences,
-    Rendering,
-    broker_settings,
-    cluster_memory_bytes,
-    render,
-)
+from emulator.containers.broker_service import AGENT_AT
+from emulator.containers.broker_settings import broker_settings
+from emulator.containers.compose import cluster_memory_bytes, render
 from emulator.containers.names import LABEL, PartNames
+from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput

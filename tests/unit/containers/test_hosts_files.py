@@ -15,12 +15,13 @@ import pytest
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import ImageReferences, Rendering, render
+from emulator.containers.compose import render
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.hosts.starting import overlay_addresses, packed_keys
 from emulator.containers.mounted_files import rendered_files, restore_files, write_rendered
 from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL, USER, PartNames
 from emulator.containers.progress import ignore
+from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
     ClusterRecord,
     HostRecord,

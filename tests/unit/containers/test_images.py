@@ -9,7 +9,7 @@ import docker.errors
 import pytest
 
 from emulator.containers import base_image, engine, image_contents, image_names, image_registry
-from emulator.containers.compose import PAGE_FOLDER
+from emulator.containers.broker_settings import PAGE_FOLDER
 from emulator.containers.images import Recipe, broker_recipe, ensure_images, node_recipe
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import BROKER_PORT
+from emulator.containers.broker_settings import BROKER_PORT
 from emulator.containers.image_names import GRAFANA_NAMED_BY, grafana_image
 from emulator.containers.monitoring import starting
 from emulator.containers.monitoring.files import (

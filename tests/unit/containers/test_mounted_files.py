@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from emulator.containers import keys
-from emulator.containers.compose import SHARE_OF_MEMORY
+from emulator.containers.common_service import SHARE_OF_MEMORY
 from emulator.containers.mounted_files import renewed_routes, restore_files, secret_files, write_rendered
 from emulator.containers.names import USER
 from emulator.containers.progress import ignore

@@ -6,11 +6,12 @@ from typing import Any
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import ImageReferences, Rendering, render
+from emulator.containers.compose import render
 from emulator.containers.inspection import faults_of
 from emulator.containers.mending import FoundPart
 from emulator.containers.names import PartNames
 from emulator.containers.parts import FoundParts, attached_addresses, lacking_addresses, patience_of, rendered_parts
+from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.topology import Topology
