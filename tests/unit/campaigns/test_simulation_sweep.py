@@ -92,7 +92,7 @@ def test_a_larger_load_waits_longer_and_every_seed_differs():
 
 def test_outcomes_of_another_version_are_other_cases(monkeypatch):
     key = sweep().cases()[0].key
-    monkeypatch.setattr("emulator.campaigns.simulation_sweep.OUTCOMES_VERSION", 4)
+    monkeypatch.setattr("emulator.campaigns.simulation_sweep.OUTCOMES_VERSION", OUTCOMES_VERSION + 1)
     assert sweep().cases()[0].key != key
 
 

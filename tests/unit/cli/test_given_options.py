@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from emulator.campaigns.sweep import begin_sweep, sweep_of
+from emulator.campaigns.live_sweep import begin_sweep, sweep_of
 from emulator.cli.given_options import given_options, refuse_given
 from emulator.model.errors import InvalidInput
 from workloads.campaign import campaign_named
