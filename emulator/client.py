@@ -126,9 +126,9 @@ class BrokerClient:
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
     def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
-        """Submit a job, again while the broker does not answer or its journal cannot be written.
+        """Submit a job, and try again while the broker does not answer or cannot write its journal.
 
-        The key makes sure that it is submitted once.
+        The key makes sure that the job is submitted only once.
 
         Raises:
             ValueError: if the submission has no key.
@@ -147,7 +147,7 @@ class BrokerClient:
             host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
 
     def jobs(self, run: int | None = None, *, after: int = 0) -> list[JobView]:
-        """Get the jobs of `run`, or all that the broker knows, in order of submission; only those above `after`."""
+        """Get the jobs of `run`, or of all runs, in order of submission; only those with a number above `after`."""
         jobs: list[JobView] = []
         while True:
             parameters = {"after": jobs[-1].id if jobs else after, "limit": _JOBS_IN_A_PAGE}
@@ -171,7 +171,7 @@ class BrokerClient:
         return _one(self._send("GET", f"/v1/jobs/{job}"), JobView)
 
     def cancel(self, job: int) -> JobView:
-        """Cancel a job in whatever state it is.
+        """Cancel a job that has not ended, in any state.
 
         Raises:
             AlreadyEnded: if it has ended.
@@ -179,7 +179,7 @@ class BrokerClient:
         return _one(self._send("DELETE", f"/v1/jobs/{job}"), JobView)
 
     def output(self, job: int) -> OutputView:
-        """Get what a job wrote so far."""
+        """Get what a job has written so far."""
         return _one(self._send("GET", f"/v1/jobs/{job}/output"), OutputView)
 
     def files(self) -> list[FileView]:
@@ -213,7 +213,7 @@ class BrokerClient:
         return _many(self._send("GET", "/v1/bandwidths"), BandwidthView)
 
     def page_code(self) -> str:
-        """Get a code that opens one session of the live page, soon."""
+        """Get a code that opens one session of the live page; it expires soon."""
         return _one(self._send("POST", "/v1/page/codes"), PageCode).code
 
     def page_system(self) -> PageSystem:

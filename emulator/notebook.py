@@ -70,7 +70,7 @@ class Testbed:
 
     @classmethod
     def running(cls, name: str | None = None) -> Self:
-        """Return the testbed called `name` that runs on this host; by default the one that the command `testbed` means.
+        """Return the testbed called `name` on this host; by default the one that the command `testbed` uses.
 
         Raises:
             TestbedNotUp: if none of that name runs.
@@ -91,7 +91,7 @@ class Testbed:
         `key`, the same submission made again gives the same job.
 
         Raises:
-            InvalidInput: if that describes no job.
+            InvalidInput: if `job` and `more` do not describe a job.
         """
         specification = _specification(job, more)
         submission = Submission(specification=specification, key=key)
@@ -106,7 +106,7 @@ class Testbed:
         return self.client.output(job)
 
     def jobs(self, run: int | None = None) -> pandas.DataFrame:
-        """Return the jobs of `run`, or all, one a row, as in ``jobs.csv``."""
+        """Return the jobs of `run`, or all jobs, one per row, as in ``jobs.csv``."""
         return _table([_job_row(job) for job in self.client.jobs(run)], _JOB_COLUMNS)
 
     def queue(self) -> pandas.DataFrame:

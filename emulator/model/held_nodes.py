@@ -1,8 +1,8 @@
 """What a job holds where nodes are exclusive, and how many of its processes run in each component.
 
-There a component takes whole nodes: one of n processors on nodes of p holds n rounded up to a multiple of p. A
-placement says what is held. What runs is what the job asked for, its *ranks*. The total of a flexible request is
-rounded up as a whole: however its job is split, it holds no more nodes than its total needs.
+There a component takes whole nodes: on nodes of p processors, a component of n holds n rounded up to a multiple of p. A
+placement says what is held. The processes that run, the *ranks*, are as many as the job asked for. The total of a
+flexible request is rounded up as a whole: however its job is split, it holds no more nodes than its total needs.
 
 `together` is the number of processors that a component takes at a time: p, or 1 where jobs share nodes. Then a job runs
 on all that it holds.

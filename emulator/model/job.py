@@ -69,9 +69,9 @@ class Numerics(StrEnum):
 class JobSpecification(DocumentModel):
     """A job as a user submits it: an application with its arguments, and the processors it asks for.
 
-    A program of the user's own is a `command` instead of an application and arguments: of an MPI job its ranks run it,
-    of a plain job each processor does, without MPI. It is a list of words, which no shell interprets. The first is a
-    program in the home folder, else on the nodes' path, or an absolute path.
+    A program of the user's own is a `command` instead of an application and arguments. The ranks of an MPI job run it;
+    in a plain job it runs once on each processor, without MPI. It is a list of words, which no shell interprets. The
+    first is a program in the home folder, else on the nodes' path, or an absolute path.
 
     `interconnect` chooses which of the topology's interconnects carries messages inside clusters; by default it follows
     from the number of clusters of the job. `processor_speed` says how many times as fast as the topology's processors

@@ -15,9 +15,9 @@ FRAME_BYTES: Final = 1514
 """The largest Ethernet frame as a token bucket counts it: 1500 bytes and the header."""
 
 LEAST_TIMEOUT_S: Final = 0.2
-"""TCP retransmits what was not acknowledged for a round trip and this long: the minimum of Linux, in emulated seconds.
+"""TCP sends a packet again that was not acknowledged within a round trip plus this time, in emulated seconds.
 
-It dilates as the network does.
+It is the minimum of Linux, and dilates as the network does.
 """
 
 _LEAST_FRAMES: Final = 64

@@ -197,9 +197,9 @@ class PilotRow(Row):
     """A pilot: a short run of a job, or of several at once, that showed whether a dilation suffices.
 
     `trial` names what was run, `problem` the problem or campaign whose dilation it tells. `iterations` and
-    `iteration_s` are those of its first job, without what it passes on once. `binding` names what was nearest to, or
-    farthest beyond, what a pilot may show, and `strain` how far: up to 1 it suffices. `folder` holds its records,
-    beside this file.
+    `iteration_s` are those of its first job, without what it sends only once. `binding` names the measure that was
+    nearest to what a pilot may show, or farthest beyond it. `strain` says how far: up to 1 the dilation suffices.
+    `folder` holds its records, beside this file.
     """
 
     problem: str

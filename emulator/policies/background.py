@@ -1,10 +1,10 @@
 """The controller of the background load: which dummy jobs to inject and which to kill, in the present state.
 
 It is pure: the same state and random numbers give the same answer. A driver asks it whenever a job of the background
-or of the grid starts or ends. Published is only when it acts: below the band it injects, above the band it kills. It
-aims at the middle of the band, so that the next event seldom makes it act again, and never injects beyond the band. A
-driver that needs time to start a job says which dummy jobs end within that time: they no longer hold the lower end.
-Where no processor is idle to inject another one, such a job goes on in its place.
+or of the grid starts or ends. The papers say only when it acts: it injects jobs below the band, and kills jobs above
+the band. Here it aims at the middle of the band, so that the next event seldom makes it act again, and it never injects
+beyond the band. A driver that needs time to start a job says which dummy jobs end within that time; these no longer
+count for the lower end. If no processor is idle for the next dummy job, the job that is ending runs longer instead.
 """
 
 from __future__ import annotations

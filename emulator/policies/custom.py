@@ -38,7 +38,7 @@ def _call(name: str, method: str, work: Callable[[], Answer]) -> Answer:
 
 
 def _plain_snapshot(snapshot: Any) -> dict[str, Any]:
-    """Return what a record gives back of a snapshot; JSON has no infinity, which would come back as None."""
+    """Return a snapshot as it is read back from a record; JSON has no infinity, which would come back as None."""
     return dict(json.loads(json.dumps(snapshot, allow_nan=False)))
 
 
@@ -50,7 +50,7 @@ def _listed(state: SystemState) -> SystemState:
 class CustomPolicy:
     """The wrapper of the placement policy `policy`; `name` is used in messages.
 
-    It is never asked about fixed requests, which go where they say.
+    It is never asked about fixed requests, which are placed on the clusters that they name.
 
     Raises:
         InvalidInput: if `accepts` holds anything but kinds of request.

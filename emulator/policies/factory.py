@@ -132,7 +132,7 @@ def deciders(
 
 
 def accepting_fixed(policy: PlacementPolicy, quota: float | None, together: int = 1) -> PlacementPolicy:
-    """Return `policy` extended to fixed requests, which go where they say, and limited to `quota` if it is given.
+    """Return `policy` extended to fixed requests, placed on the clusters that they name, and limited to any `quota`.
 
     A component of a job takes `together` processors at a time: those of a node, where nodes are exclusive.
 

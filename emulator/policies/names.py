@@ -20,7 +20,7 @@ ENTRY_POINTS: Final = "multicluster_testbed.policies"
 """The group in which an installed package declares policies and disciplines of its own."""
 
 SINGLE_CLUSTER: Final = "sc"
-"""The discipline of one cluster: a simulation makes one of all clusters, and live the topology must have only one."""
+"""The discipline of one cluster: a simulation merges all clusters into one; a live topology must have only one."""
 
 POLICIES: Final = {
     "wf": "worst fit: each component goes where most processors are idle; clusters may repeat",

@@ -18,8 +18,9 @@ from emulator.policies.protocols import PlacementPolicy
 def as_taken(request: JobRequest, policy: PlacementPolicy, *, singles_stay: bool = False) -> JobRequest:
     """Return `request` in a kind that `policy` accepts: unchanged if possible, else non-fixed, unordered or flexible.
 
-    A fixed request is never changed, because disciplines place it where it says. If `singles_stay`, neither is that of
-    a single-component job, which a discipline with local queues places in the cluster of its queue.
+    A fixed request is never changed, because disciplines place it on the clusters that it names. If `singles_stay`, the
+    request of a single-component job is not changed either: a discipline with local queues places it in the cluster of
+    its queue.
 
     Raises:
         InvalidInput: if the policy accepts neither the request nor a conversion of it.

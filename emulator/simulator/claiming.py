@@ -19,7 +19,7 @@ from emulator.policies.claiming_procedure import ClaimingProcedure
 class Claims:
     """The claims that are still to be made, of a simulated multicluster with that number of `clusters`.
 
-    `failures` says by a job's number how many of its first claims fail, whatever is idle.
+    `failures` says, for a job's number, how many of the job's first claims fail even if its processors are idle.
     """
 
     def __init__(self, stated: StatedClaiming, clusters: int, failures: Mapping[int, int] | None = None) -> None:
@@ -49,7 +49,7 @@ class Claims:
         return procedure
 
     def claim(self, job: int, placement: Placement, idle: list[int]) -> bool:
-        """Take the processors of a job's `placement` from `idle`; return False if some lack or the claim must fail."""
+        """Take the processors of `placement` from `idle`; return False if some are missing or the claim must fail."""
         failures = self._failures.get(job, 0)
         if failures > 0:
             self._failures[job] = failures - 1

@@ -17,7 +17,7 @@ timestamp. With `Transfers` a job whose file comes later than its planned start 
 event list and is skipped.
 
 Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
-the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
+the same timestamp. Disciplines that are not scanned are told of processors that other users gave back, as live.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ from emulator.simulator.transfers import Transfers
 INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
-"""If under a background load or in scans no job runs and none arrives for this time, those that wait will never start.
+"""If no job runs and none arrives for this time, under a background load or scans, waiting jobs will never start.
 
-A time scale divides it, as it divides how long dummy jobs and pauses are.
+A time scale divides this time, as it divides the lengths of dummy jobs and of pauses.
 """
 CLAIMS_COME_LAST: Final = 1 << 60
 """Added to the number of a placement, so that its claim comes after the departures of the same timestamp."""
@@ -86,8 +86,8 @@ Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...
 class Engine:
     """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout.
 
-    A component of a job takes `together` processors at a time. If no job runs and none arrives for `patience_s`, those
-    that wait will never start.
+    A component of a job takes `together` processors at a time. If no job runs and none arrives for `patience_s`, the
+    engine concludes that the waiting jobs will never start.
     """
 
     def __init__(

@@ -18,8 +18,8 @@ from emulator.simulator.background import BackgroundChange, WatchedLoad
 class ReplayedBackground(WatchedLoad):
     """A background load that follows `record`, its changes in order of time; `watch` measures how its band is kept.
 
-    With `together`, dummy jobs for which a cluster lacks processors are elsewhere, in jobs of so many. It is an
-    `OtherUsers`.
+    With `together`, dummy jobs for which a cluster lacks processors run in other clusters, as jobs of that many
+    processors. The class is an `OtherUsers`.
     """
 
     def __init__(

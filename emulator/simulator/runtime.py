@@ -7,8 +7,8 @@ placement (gross). Only the number of clusters counts: a job with all components
     FactorTable      a factor by application, processors and clusters, measured or published (MB, Tables 4 and 5)
     Preparation      the middleware overhead and the file transfer, between placement and start
 
-A model that must know each job's problem is a `RuntimeOfJobs`. How jobs slow each other down is said by a `Contention`,
-beside any of these models; ``shared_links`` contains one.
+A model that must know each job's problem is a `RuntimeOfJobs`. A `Contention` says how jobs slow each other down; it
+can be used with any of these models, and ``shared_links`` contains one.
 """
 
 from __future__ import annotations
@@ -185,11 +185,11 @@ class Preparation:
         self._free_s: dict[int, float] = {}
 
     def delay_s(self, placement: Placement, time_s: float) -> float:
-        """Return the seconds from the placement, at `time_s` and not before any earlier one, to the start."""
+        """Return the seconds from the placement at `time_s` to the start; call it in the order of the placements."""
         return self.overhead_s(placement, time_s) + placement.transfer_s
 
     def overhead_s(self, placement: Placement, time_s: float) -> float:
-        """Return the seconds that the middleware takes from `time_s` on, not before any earlier timestamp."""
+        """Return the seconds that the middleware takes from `time_s` on; call it in the order of the timestamps."""
         overhead_s = self._base_s + self._per_component_s * len(placement.components)
         if self._gatekeeper_s > 0.0:
             overhead_s += self._served_s(placement, time_s) - time_s

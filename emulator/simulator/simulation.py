@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pandas
 
 PLACING_FIXED: Final = (EstimateQueue, PlacementQueue, VisitingDiscipline)
-"""The disciplines that place fixed requests where they say, though the policy does not accept them."""
+"""The disciplines that place fixed requests on the clusters that they name, even if the policy does not accept them."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class SimulationResult:
     """The result of a simulation: its statistics and, if they were kept, the jobs that ended or were given up.
 
     `finished` also holds the jobs that were ended at the run-time limit (`reached_limit`).
-    `background` says how a background load kept to its band, and `background_changes` how it changed if it kept that;
-    None and empty without one.
+    `background` says how a background load kept to its band; it is None without such a load. `background_changes` holds
+    the changes of the load if they were kept, and is empty otherwise.
     """
 
     statistics: Statistics
@@ -129,16 +129,17 @@ def simulate(
         occupied: processors per cluster that other users hold throughout.
         background: other users' jobs that come and go; none by default.
         claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
-        failed_claims: by a job's number, how many of its first claims fail whatever is idle; needs `claiming`.
+        failed_claims: for a job's number, how many of the job's first claims fail even if its processors are idle;
+            needs `claiming`.
         transfers: the transfers of input files over shared links; by default each takes as long as it was estimated.
-        release_s: for how long after its end a job still holds its processors, or such times, which jobs have in turn;
-            not at all by default.
-        run_time_limit_s: for how long a job may run; one that would run longer is ended then and has not finished. By
+        release_s: how long a job still holds its processors after its end: one time, or several that jobs have in turn;
+            0 by default.
+        run_time_limit_s: how long a job may run; a job that would run longer is ended then and has not finished. By
             default all jobs run to their end.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
-        time_scale: by which all lengths were divided; it also divides for how long a simulation goes on though no job
-            runs and none arrives.
+        time_scale: the number by which all lengths were divided; it also divides the time for which a simulation goes
+            on although no job runs and none arrives.
         log: a function called with every decision.
 
     Raises:

@@ -1,9 +1,10 @@
 """The estimator: when a waiting job could start, where several jobs share a node.
 
-The paper does not give its own. This one simulates the state of the cluster forward: each running job has work left,
-the seconds that it would still take alone by the user's estimate, and does it at its mean-field rate, that of its
-slowest task (`emulator.model.time_sharing.rates`). When a job ends, the rates of all others are worked out anew. A job
-past its estimate is expected to end at once. Jobs that might start meanwhile are not foreseen.
+The paper does not describe its own estimator. This one simulates the state of the cluster forward. The work left of a
+running job is the number of seconds that it would still take alone by the user's estimate. The job does this work at
+its mean-field rate, which is the rate of its slowest task (`emulator.model.time_sharing.rates`). When a job ends, the
+rates of all others are computed again. A job past its estimate is expected to end at once. Jobs that might start
+meanwhile are not foreseen.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ ORDERS: Final[dict[str, Rank | None]] = {
 class NodeQueue:
     """One queue in an order of `ORDERS`; `selection` says which of its jobs start.
 
-    It follows the work left of the running jobs by the mean-field rates of the nodes they share, which the state does
-    not tell.
+    The state does not say how much work the running jobs have left. So the queue follows it, by the mean-field rates of
+    the nodes that the jobs share.
     """
 
     needs_running_jobs: ClassVar[bool] = True

@@ -1,7 +1,7 @@
 """Exclusive nodes: each component of a job takes whole nodes, which no other job uses meanwhile.
 
-They work with any policy. It is asked for what the job holds, in a state in which nodes that are partly taken are not
-idle. So its placement says what is held, and everything that counts idle processors by placements is right;
+They work with any policy. The policy is asked to place what the job holds, in a state in which nodes that are partly
+taken are not idle. So its placement says what is held, and whatever counts idle processors by placements is right.
 `emulator.model.held_nodes` says how many processes run there.
 """
 

@@ -43,7 +43,7 @@ def fixed_request(size: int, cluster: int, file: str | None = None) -> JobReques
 def place_where_named(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:
     """Return the placement that a fixed request names, or None if it does not fit.
 
-    `policy` decides if it accepts fixed requests (a quota does).
+    If `policy` itself accepts fixed requests, as a quota does, it is asked for the placement.
     """
     if RequestKind.FIXED in policy.accepts:
         return policy.place(request, state)
@@ -51,7 +51,7 @@ def place_where_named(request: JobRequest, state: SystemState, policy: Placement
 
 
 class AcceptingFixed:
-    """A policy that places fixed requests where they say, and passes all others to `policy`."""
+    """A policy that places fixed requests on the clusters that they name, and passes all others to `policy`."""
 
     def __init__(self, policy: PlacementPolicy) -> None:
         self._policy = policy

@@ -90,6 +90,6 @@ class EstimateQueue(metaclass=ABCMeta):
 
 
 def place(job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> Placement | None:
-    """Return the policy's placement of `job` in `state`, or None; a fixed request goes where it says."""
+    """Return the policy's placement of `job` in `state`, or None; a fixed request goes to the clusters it names."""
     request = job.request
     return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)

@@ -97,9 +97,9 @@ class EstimateGroup:
         return NOWHERE
 
     def first_after(self, sequence: int, now_s: float, by_s: float, in_time: bool) -> EstimatedJob | None:
-        """Return the first job after `sequence` that ends `by_s` if it starts at `now_s` (or, if not `in_time`, later).
+        """Return the first job after `sequence` that, if it starts at `now_s`, is estimated to end by `by_s`.
 
-        None if there is none.
+        If not `in_time`, return the first one that is estimated to end later than that. None if there is none.
         """
         slot = self._slot_after(sequence)
         if slot >= self._slots:

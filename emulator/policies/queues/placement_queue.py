@@ -75,7 +75,7 @@ class PlacementQueue:
     def pass_over_scans(self, idle: tuple[int, ...], before_s: float) -> None:
         """Count the scans before `before_s`, if no state changes until then and no job can start or be given up.
 
-        This is what deciding on each of these scans does. The caller states the `idle` processors until then.
+        A decision at each of these scans would have the same effect. `idle` are the idle processors until then.
         """
         queue = self._queue
         while (

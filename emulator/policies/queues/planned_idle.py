@@ -60,9 +60,9 @@ class PlannedIdle:
         return tuple(least)
 
     def last_short(self, step: int, length_s: float, processors: int) -> int:
-        """Return the last step of `length_s` from `step` on with fewer idle processors in all; -1 if there is none.
+        """Return the last step within `length_s` from `step` on with fewer than `processors` idle in all; -1 if none.
 
-        Under no policy can a job of that size and length begin at a step from `step` to that one.
+        No policy can begin a job of that size and length at a step from `step` to that one.
         """
         last = -1
         for within in range(step, self._step_at(step, length_s)):
