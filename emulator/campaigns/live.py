@@ -30,6 +30,7 @@ from emulator.model.job import JobSpecification
 from emulator.model.project import DOCUMENT_SUFFIXES
 from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
+from emulator.model.traffic import flows_of
 from emulator.model.views import EventView, RunRequest, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import check_live, discipline_scanned
@@ -42,7 +43,7 @@ from emulator.runs.holding import Testbed, held, real_time_if_failed
 from emulator.runs.input_files import FileKeeper, kept_files, stated_surroundings
 from emulator.runs.local_bursts import bursts_recorded
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
-from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
+from emulator.runs.recorded_run import begun_manifest, carried_traffic, checked_links, conclude, recorded
 from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import PILOTS_FOLDER, check_free
 from workloads.campaign import Campaign
@@ -81,6 +82,7 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
 
     Jobs have the form that the policy and the discipline of the campaign take.
     """
+    flows_of(topology, {})  # refuses links that local users alone would fill
     sources = campaign.sources
     policy = placement_policy(campaign.policy, sources)
     check_live(campaign.queue, campaign.policy, sources, topology)
@@ -239,6 +241,7 @@ def _run(attempt: _Attempt) -> None:
             checked_links(testbed, recorder, attempt.report_progress) as checks,
             background_held(testbed, campaign, seed, recorder, attempt.number, ends_if_void) as check_background,
             bursts_recorded(testbed, recorder, run.request.host_clocks_ahead_s) as check_bursts,
+            carried_traffic(testbed, {}, recorder),
         ):
             _run_schedule(attempt, run, recorder, (check_background, input_files.check, check_bursts))
         conclude(testbed, run, recorder, checks, attempt.jobs)

@@ -105,10 +105,15 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
 
 
 def shared_nodes(sharing: TimeSharing, cluster: Cluster) -> dict[str, str]:
-    """Return the environment of a cluster whose tasks share nodes in time; a node's memory counts if it is stated."""
+    """Return the environment of a cluster whose tasks share nodes in time; a node's memory counts if it is stated.
+
+    Where people work, jobs get less of it.
+    """
     stated = {"TESTBED_TIME_SHARING": sharing_stated(sharing, cluster)}
     if cluster.node_memory_mb is not None:
         stated["TESTBED_NODE_MEMORY_MB"] = f"{cluster.node_memory_mb:g}"
+        beside_users_mb = sharing.memory_beside_users_mb(cluster.node_memory_mb, cluster.local_users)
+        stated["TESTBED_MEMORY_BESIDE_USERS_MB"] = json.dumps(beside_users_mb)
     return stated
 
 

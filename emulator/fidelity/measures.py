@@ -117,7 +117,7 @@ class RunMeasures:
 
     `background` is None without such a load, `strangers` if what others sent cannot be told from what the jobs did.
     `wait_lateness_share` is the part of the jobs' mean wait time that is the middleware's lateness; it is None if the
-    middleware is not paced.
+    middleware is not paced, `missing_traffic_share` what was not sent of the background traffic; None without any.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()
@@ -127,3 +127,4 @@ class RunMeasures:
     background: BackgroundMeasures | None = None
     strangers: StrangersTraffic | None = None
     wait_lateness_share: float | None = None
+    missing_traffic_share: float | None = None

@@ -114,7 +114,7 @@ stream that takes some share of the link for half of the time may cost the job t
 """
 
 SUSPECT_MISSING_TRAFFIC: Final = 0.02
-"""Above this share of the background traffic that was asked for and not sent, a measurement under it is suspect."""
+"""Above this share of the background traffic that was asked for and not sent, a run under it is suspect."""
 
 LEAST_SHARE_IN_BAND: Final = 0.95
 """Below this share of the time with its background load in its band, after the first minute, a run is suspect.

@@ -25,6 +25,7 @@ class Topic(StrEnum):
 _PATTERNS: Final = (
     (Topic.LINKS, r"link check |the router does not carry|a link was programmed|packets dropped|timeouts of TCP"),
     (Topic.LINKS, r"datagrams of others|traffic of others took|processors and links of .* are real"),
+    (Topic.LINKS, r"of the background traffic "),
     (Topic.BACKGROUND, r"^background load "),
     (Topic.JOBS, r"^(failed|cancelled)\b|^only [0-9]+ of [0-9]+ jobs?|^[0-9]+ jobs? failed|^of [0-9]+ jobs? "),
     (Topic.JOBS, r"^the run "),

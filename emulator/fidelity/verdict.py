@@ -207,6 +207,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
             _judge_background(measures.background),
             _by_error(measures.wait_lateness_share, "late middleware is {} of the mean wait time", LARGER),
             _judge_strangers(measures.strangers),
+            Verdict() if measures.missing_traffic_share is None else judge_traffic(measures.missing_traffic_share),
             _judge_jobs(finished),
         ]
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field, field_validator
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import UnknownName
+from emulator.model.local_users import profile_named
 from emulator.model.time_sharing.rules import SocialContract, rule_named
 
 
@@ -34,3 +36,10 @@ class TimeSharing(DocumentModel):
     def contract(self) -> SocialContract:
         """The contract between parallel jobs and local users."""
         return SocialContract(self.parallel_share)
+
+    def memory_beside_users_mb(self, node_memory_mb: float, local_users: Mapping[str, str]) -> dict[str, float]:
+        """Return what parallel tasks may hold of each node at which one of `local_users` works, named by profile."""
+        return {
+            node: self.contract.memory_for_jobs(node_memory_mb, profile_named(name).memory_share * node_memory_mb)
+            for node, name in local_users.items()
+        }

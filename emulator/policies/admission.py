@@ -116,8 +116,15 @@ class Admitting:
 
 
 def _most_memory_mb(topology: Topology) -> float:
-    """Return the memory that a task may hold on the largest node; infinite if a cluster counts none."""
+    """Return the memory that a task may hold on the node that gives most; infinite if a cluster counts none."""
     if topology.time_sharing is None:
         return math.inf
-    stated_mb = [cluster.node_memory_mb for cluster in topology.clusters]
-    return max(math.inf if each_mb is None else each_mb for each_mb in stated_mb)
+    most_mb: list[float] = []
+    for cluster in topology.clusters:
+        if cluster.node_memory_mb is None:
+            return math.inf
+        beside_users_mb = topology.time_sharing.memory_beside_users_mb(cluster.node_memory_mb, cluster.local_users)
+        most_mb += beside_users_mb.values()
+        if len(beside_users_mb) < cluster.nodes:
+            most_mb.append(cluster.node_memory_mb)
+    return max(most_mb)

@@ -128,9 +128,10 @@ def evidence_gathered(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
 
 @contextmanager
 def carried_traffic(testbed: Testbed, traffic: Mapping[str, float], recorder: Recorder) -> Iterator[TrafficLoad]:
-    """Send background traffic, stated as shares of access links, inside the context; jobs are judged with it.
+    """Send background traffic inside the context: `traffic`, in shares of access links, and that of local users.
 
-    What of it could not be sent is recorded, also if the run is interrupted: one that goes on later is judged by it.
+    Jobs are judged with it. What of it could not be sent is recorded, also if the run is interrupted: one that goes on
+    later is judged by it.
     """
     recorder.traffic = flows_of(testbed.topology, traffic)
     load: TrafficLoad | None = None
@@ -138,7 +139,8 @@ def carried_traffic(testbed: Testbed, traffic: Mapping[str, float], recorder: Re
         with testbed.wide_area.carrying(recorder.traffic, recorder.dilation) as load:
             yield load
     finally:
-        if traffic and load is not None:
+        if recorder.traffic and load is not None:
+            recorder.missing_traffic_share = load.missing_share
             recorder.directory.update_manifest({"missing_traffic_share": load.missing_share})
 
 
@@ -155,9 +157,9 @@ def conclude(
     record_rest(testbed, run.id, recorder)
     recorder.judge_by_last_check()
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
-    background, strangers = recorder.background_measures, recorder.strangers
+    background, strangers, missing = recorder.background_measures, recorder.strangers, recorder.missing_traffic_share
     late = wait_lateness_share(job for job in recorder.ended.values() if job.state is JobState.FINISHED)
-    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers, late)
+    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers, late, missing)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
     _complete(recorder, progress, verdict)

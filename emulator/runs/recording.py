@@ -116,7 +116,7 @@ class Recorder:
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
     says how that load kept to its band. `notes` holds what the live page is told. `files` is told which input files are
     not needed any more, and `bursts` records what local users at nodes do. `traffic` is the background traffic that is
-    sent meanwhile.
+    sent meanwhile, `missing_traffic_share` what of it was not sent; None before its end, or if there is none.
     """
 
     directory: RunDirectory
@@ -135,6 +135,7 @@ class Recorder:
     background_measures: BackgroundMeasures | None = None
     notes: NoteBook | None = None
     traffic: Sequence[Flow] = ()
+    missing_traffic_share: float | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
     _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)

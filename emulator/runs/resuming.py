@@ -21,6 +21,7 @@ from emulator.model.faults import first_fault
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.model.topology import Topology
+from emulator.model.traffic import users_flows
 from emulator.model.views import EventKind, EventView
 from emulator.runs.job_rows import verdict_in
 from emulator.runs.matrix import Layout, Matrix
@@ -101,7 +102,8 @@ def is_unfinished(path: Path) -> bool:
 def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
     """Return the jobs that finished by the events in `folder`, and count; a torn last line is left out."""
     verdicts = {row.job: verdict_in(row) for row in counted_jobs(folder)}
-    traffic = judge_traffic(manifest.missing_traffic_share) if manifest.workload.get("traffic") else Verdict()
+    under_traffic = manifest.workload.get("traffic") or users_flows(manifest.topology)
+    traffic = judge_traffic(manifest.missing_traffic_share) if under_traffic else Verdict()
     path = folder / DECISIONS_FILE
     content = path.read_bytes() if path.is_file() else b""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):

@@ -97,6 +97,12 @@ def test_slurm_counts_the_memory_of_tasks(grid: Grid) -> None:
     grid.nothing_held_at("east")
 
 
+def test_slurm_grants_of_a_node_s_memory_what_the_user_there_leaves(grid: Grid) -> None:
+    """Of 512 MB the user holds 60%; each of two tasks may be rounded up by a megabyte."""
+    assert "RealMemory=207 " in grid.at("west", "scontrol show node n2")
+    assert "RealMemory=514 " in grid.at("west", "scontrol show node n1")
+
+
 def test_a_job_on_a_node_of_its_own_waits_for_nobody(grid: Grid) -> None:
     """The second job of one task gets the least loaded node."""
     numbers = [computing(grid, 1, 200), computing(grid, 1, 200)]
@@ -125,6 +131,7 @@ def test_a_campaign_gets_the_nodes_that_its_policy_chose_beside_a_local_user_who
     assert (records.manifest.policy, records.manifest.queue) == ("uniform-light", "backfill")
     assert [job.state for job in records.jobs] == ["finished"] * 4
     assert replayed_decisions(grid.testbed, out) == 8
+    assert records.manifest.missing_traffic_share is not None, "what the local user sends is sent"
     bursts = read_rows(out, LocalBurstRow)
     assert {(burst.cluster, burst.node) for burst in bursts} == {("west", "n2")}
     assert min(burst.beside for burst in bursts) >= 1

@@ -1,4 +1,4 @@
-"""Background traffic between the clusters' containers, for as long as a context lasts."""
+"""Background traffic out of the clusters' containers, for as long as a context lasts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any, Final
 from emulator.containers.programs import Program
 from emulator.containers.wan.handle import WanHandle
 from emulator.model.clock import Dilation
-from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
 from emulator.model.units import rate_bytes_per_s
@@ -28,12 +27,12 @@ class TrafficLoad:
     """Background traffic that is under way; `missing_share` is what was not sent of it, once it has ended."""
 
     missing_share: float = 0.0
-    _ends: list[dict[str, int]] = field(default_factory=list)
+    _shares: list[float] = field(default_factory=list)
 
     def note(self, line: str | None) -> None:
         """Take note of what a sender printed as it ended; None if it ended too early."""
-        self._ends.append({"due": 1, "sent": 0} if line is None else json.loads(line))
-        self.missing_share = max(1.0 - end["sent"] / max(1, end["due"]) for end in self._ends)
+        self._shares.append(1.0 if line is None else _missing_share(**json.loads(line)))
+        self.missing_share = max(self._shares)
 
 
 @contextmanager
@@ -67,20 +66,27 @@ def sender_plans(
     def address(cluster: str) -> str:
         return handle.addresses.site_address(topology.index(cluster))
 
-    def frames_per_s(flow: Flow) -> float:
-        return rate_bytes_per_s(dilation.host_rate_mbit(flow.rate_mbit)) / FRAME_BYTES
+    def stream(flow: Flow) -> dict[str, Any]:
+        router = handle.addresses.router(topology.index(flow.source))
+        return {
+            "peer": router if flow.target is None else address(flow.target),
+            "frames_per_s": rate_bytes_per_s(dilation.host_rate_mbit(flow.rate_mbit)) / flow.frame_bytes,
+            "payload_bytes": flow.frame_bytes - HEADERS_BYTES,
+            "to_router": flow.target is None,
+        }
 
     ends = {flow.source for flow in flows} | {flow.target for flow in flows}
     return {
-        name: {
-            "address": address(name),
-            "payload_bytes": FRAME_BYTES - HEADERS_BYTES,
-            "streams": [
-                {"peer": address(flow.target), "frames_per_s": frames_per_s(flow)}
-                for flow in flows
-                if flow.source == name
-            ],
-        }
+        name: {"address": address(name), "streams": [stream(flow) for flow in flows if flow.source == name]}
         for name in topology.cluster_names
         if name in ends
     }
+
+
+def _missing_share(due: int, sent: int) -> float:
+    """Return the share of the frames due that were not sent.
+
+    A single one is none: where few are due it would be much, and is chance.
+    """
+    missing = due - sent
+    return missing / due if missing > 1 else 0.0

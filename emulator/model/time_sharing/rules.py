@@ -74,6 +74,10 @@ class SocialContract:
                 f"not {100 * self.parallel_share:g}%."
             )
 
+    def memory_for_jobs(self, whole: float, of_users: float) -> float:
+        """Return what parallel tasks may hold of the `whole` memory of a node whose local users hold `of_users`."""
+        return min(self.parallel_share * whole, whole - of_users)
+
 
 def rule_named(name: str) -> SharingRule:
     """Return the rule of that name, whatever its case.

@@ -44,7 +44,7 @@ class NodeLimits:
         """Return the memory that all parallel tasks of `node` together may hold."""
         if not node.has_local_users:
             return node.memory_bytes
-        return min(self.contract.parallel_share * node.memory_bytes, node.memory_bytes - node.local_memory_bytes)
+        return self.contract.memory_for_jobs(node.memory_bytes, node.local_memory_bytes)
 
     def allow(self, node: NodeState, request: JobRequest) -> bool:
         """Return whether `node` may run a task of `request` beside what it runs."""

@@ -1,18 +1,20 @@
 """Start a cluster's container: configure and start munge, Slurm and SSH, and start again what ends.
 
 The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, if jobs share no node
-TESTBED_EXCLUSIVE_NODES, if tasks share nodes in time TESTBED_TIME_SHARING (the rule) and TESTBED_NODE_MEMORY_MB (if
-their memory counts), and the route to the other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the
-gateway. Unless TESTBED_HAS_REAL_CLUSTERS is set, no route leads out of the testbed's networks, nor to the host.
-/etc/testbed/keys holds the host key, the users' public keys, the key with which clusters log in to one another, and
-known_hosts. SSH is started when all virtual nodes are idle, and the program prints a line ``ready`` when it answers. A
-daemon that ends is started again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd,
-which find them again. If a daemon keeps ending before the cluster was ready, the program ends with `refusal.REFUSED`,
-and its last line says what that daemon complains of.
+TESTBED_EXCLUSIVE_NODES, if tasks share nodes in time TESTBED_TIME_SHARING (the rule) and, if their memory counts,
+TESTBED_NODE_MEMORY_MB and TESTBED_MEMORY_BESIDE_USERS_MB (what jobs may have of nodes at which people work), and the
+route to the other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. Unless
+TESTBED_HAS_REAL_CLUSTERS is set, no route leads out of the testbed's networks, nor to the host. /etc/testbed/keys holds
+the host key, the users' public keys, the key with which clusters log in to one another, and known_hosts. SSH is started
+when all virtual nodes are idle, and the program prints a line ``ready`` when it answers. A daemon that ends is started
+again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again. If a
+daemon keeps ending before the cluster was ready, the program ends with `refusal.REFUSED`, and its last line says what
+that daemon complains of.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import resource
@@ -137,10 +139,17 @@ def main() -> None:
     exclusive = bool(os.environ.get("TESTBED_EXCLUSIVE_NODES"))
     sharing = os.environ.get("TESTBED_TIME_SHARING", "")
     memory_mb = float(os.environ.get("TESTBED_NODE_MEMORY_MB", "0"))
+    beside_users_mb = json.loads(os.environ.get("TESTBED_MEMORY_BESIDE_USERS_MB", "{}"))
 
     def configure() -> None:
         write_slurm_configuration(
-            cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(sharing), memory_mb=memory_mb
+            cluster,
+            nodes,
+            processors,
+            exclusive=exclusive,
+            time_sharing=bool(sharing),
+            memory_mb=memory_mb,
+            beside_users_mb=beside_users_mb,
         )
 
     READY.parent.mkdir(exist_ok=True)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 
 from cluster_start.waiting import listening_ports
 
@@ -62,10 +65,14 @@ MessageTimeout=60
 TCPTimeout=20
 SlurmctldTimeout=300
 SlurmdTimeout=300
-NodeName=n[1-{nodes}] NodeHostname={cluster} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] \
-CPUs={processors} RealMemory={memory_mb} State=UNKNOWN
+{nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE State=UP OverSubscribe={sharing}
 """
+
+NODES = (
+    "NodeName=n{numbers} NodeHostname={cluster} NodeAddr=127.0.0.1 Port={ports} CPUs={processors} "
+    "RealMemory={memory_mb} State=UNKNOWN"
+)
 
 # Jobs that state no memory would else get all of a node's.
 COUNTED_MEMORY = "DefMemPerCPU=1\n"
@@ -84,7 +91,14 @@ def make_slurm_folders() -> None:
 
 
 def write_slurm_configuration(
-    cluster: str, nodes: int, processors_per_node: int, *, exclusive: bool, time_sharing: bool, memory_mb: float
+    cluster: str,
+    nodes: int,
+    processors_per_node: int,
+    *,
+    exclusive: bool,
+    time_sharing: bool,
+    memory_mb: float,
+    beside_users_mb: Mapping[str, float],
 ) -> None:
     """Write slurm.conf and cgroup.conf for another start of slurmctld."""
     first_job = next_first_job(SLURMCTLD_STATE / "starts")
@@ -96,6 +110,7 @@ def write_slurm_configuration(
         exclusive=exclusive,
         time_sharing=time_sharing,
         memory_mb=memory_mb,
+        beside_users_mb=beside_users_mb,
     )
     replace(Path("/etc/slurm/slurm.conf"), text)
     replace(Path("/etc/slurm/cgroup.conf"), CGROUP_CONF)
@@ -110,25 +125,52 @@ def slurm_configuration(
     exclusive: bool,
     time_sharing: bool,
     memory_mb: float = 0.0,
+    beside_users_mb: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """Return slurm.conf.
 
     If nodes are `exclusive`, each job gets all processors of its nodes. With `time_sharing` the processors that Slurm
     counts are tasks which share one, and a job gets the nodes that have fewest. The memory of a node counts if it is
-    stated, with room for the whole megabytes to which Slurm rounds that of each task.
+    stated. Where people work, jobs get no more of it than `beside_users_mb` says, by the name of the node.
     """
     text = SLURM_CONF if memory_mb == 0 else SLURM_CONF + COUNTED_MEMORY
+    for_jobs_mb = [beside_users_mb.get(f"n{number}", memory_mb) for number in range(1, nodes + 1)]
+    sizes_mb = [counted_mb(each_mb, processors_per_node) if memory_mb else UNCOUNTED_MB for each_mb in for_jobs_mb]
     return text.format(
         cluster=cluster,
-        nodes=nodes,
-        processors=processors_per_node,
+        nodes=node_lines(cluster, processors_per_node, sizes_mb),
         first_job=first_job,
-        first_port=FIRST_SLURMD_PORT,
-        last_port=FIRST_SLURMD_PORT + nodes - 1,
         sharing="EXCLUSIVE" if exclusive else "NO",
         selection=("CR_CPU_Memory" if memory_mb else "CR_CPU") + (",CR_LLN" if time_sharing else ""),
-        memory_mb=math.ceil(memory_mb) + processors_per_node if memory_mb else UNCOUNTED_MB,
     )
+
+
+def counted_mb(memory_mb: float, processors: int) -> int:
+    """Return the memory of a node with room for the whole megabytes to which Slurm rounds that of each task."""
+    return math.ceil(memory_mb) + processors
+
+
+def node_lines(cluster: str, processors: int, sizes_mb: Sequence[int]) -> str:
+    """Return the lines of slurm.conf that define nodes of these sizes of memory, one for each row of equal ones."""
+    lines: list[str] = []
+    for size_mb, row in groupby(range(len(sizes_mb)), key=lambda index: sizes_mb[index]):
+        indices = list(row)
+        first, last = indices[0], indices[-1]
+        lines.append(
+            NODES.format(
+                cluster=cluster,
+                numbers=numbers(first + 1, last + 1),
+                ports=numbers(FIRST_SLURMD_PORT + first, FIRST_SLURMD_PORT + last),
+                processors=processors,
+                memory_mb=size_mb,
+            )
+        )
+    return "\n".join(lines)
+
+
+def numbers(first: int, last: int) -> str:
+    """Return the numbers from `first` to `last` as Slurm reads them."""
+    return str(first) if first == last else f"[{first}-{last}]"
 
 
 def replace(file: Path, text: str) -> None:

@@ -19,6 +19,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, Te
 from emulator.model.files import FileRegistration
 from emulator.model.project import TOPOLOGIES
 from emulator.model.records import RunProgress
+from emulator.model.shared_nodes import TimeSharing
 from emulator.model.views import EventKind, RunRequest
 from emulator.runs.holding import Testbed
 from emulator.runs.run_directory import read_run
@@ -198,6 +199,29 @@ def test_a_file_that_cannot_be_made_ends_the_campaign_and_what_was_made_is_remov
         run(testbed, tmp_path / "run", FILES)
     assert list(broker.files) == [taken.name]
     assert not broker.held
+
+
+@pytest.mark.parametrize(("missing_share", "is_told"), [(0.0, False), (0.05, True)])
+def test_what_users_at_nodes_send_is_sent_while_jobs_run_and_a_run_without_it_is_suspect(
+    testbed, wide_area, tmp_path, missing_share, is_told
+):
+    wide_area.missing_share = missing_share
+    first, *others = testbed.topology.clusters
+    clusters = (first.model_copy(update={"local_users": {"n1": "internet"}}), *others)
+    topology = testbed.topology.model_copy(update={"time_sharing": TimeSharing(), "clusters": clusters})
+    run(replace(testbed, topology=topology), tmp_path / "run")
+    ((flows, dilation),) = wide_area.traffic
+    assert [(flow.source, flow.target) for flow in flows] == [(first.name, other.name) for other in others]
+    assert dilation == CAMPAIGN.dilation
+    manifest = read_run(tmp_path / "run").manifest
+    assert manifest.missing_traffic_share == missing_share
+    assert ("5.0% of the background traffic could not be sent" in manifest.verdict_reasons) is is_told
+
+
+def test_a_campaign_without_users_at_nodes_records_no_traffic(testbed, wide_area, tmp_path):
+    run(testbed, tmp_path / "run")
+    assert wide_area.traffic == [((), CAMPAIGN.dilation)]
+    assert read_run(tmp_path / "run").manifest.missing_traffic_share is None
 
 
 def test_a_time_scale_divides_times_and_files_and_is_named_in_the_manifest(testbed, broker, tmp_path):

@@ -307,6 +307,28 @@ def test_slurm_counts_the_memory_of_nodes_shared_in_time_where_it_is_stated() ->
     )
 
 
+def test_slurm_has_less_memory_to_grant_where_people_work() -> None:
+    beside_users_mb = {"n6": 204.8, "n2": 256.0, "n3": 256.0}
+    text = slurm_configuration(
+        "east", 6, 2, 1, exclusive=False, time_sharing=True, memory_mb=512, beside_users_mb=beside_users_mb
+    )
+    lines = [line for line in text.splitlines() if line.startswith("NodeName=")]
+    rest = "NodeHostname=east NodeAddr=127.0.0.1 Port={} CPUs=2 RealMemory={} State=UNKNOWN"
+    assert lines == [
+        f"NodeName=n1 {rest.format(17001, 514)}",
+        f"NodeName=n[2-3] {rest.format('[17002-17003]', 258)}",
+        f"NodeName=n[4-5] {rest.format('[17004-17005]', 514)}",
+        f"NodeName=n6 {rest.format(17006, 207)}",
+    ]
+
+
+def test_slurm_has_only_room_for_rounding_where_a_contract_leaves_jobs_nothing() -> None:
+    text = slurm_configuration(
+        "east", 1, 2, 1, exclusive=False, time_sharing=True, memory_mb=512, beside_users_mb={"n1": 0.0}
+    )
+    assert " RealMemory=2 " in text
+
+
 def test_slurm_gives_tasks_that_share_nodes_in_time_the_least_loaded_ones() -> None:
     assert "SelectTypeParameters=CR_CPU,CR_LLN\n" in slurm_configuration(
         "east", 4, 2, 1, exclusive=False, time_sharing=True

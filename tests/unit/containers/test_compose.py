@@ -1,5 +1,6 @@
 """The rendered Compose file: what both makes of Compose take, and what the testbed relies on."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,19 @@ def test_clusters_and_broker_are_told_that_tasks_share_nodes_in_time() -> None:
     assert sharing.users == {
         **dict.fromkeys(("n2", "n11", "n14"), pytest.approx((0.15, 0.85))), "n6": pytest.approx((0.2, 0.8))
     }  # fmt: skip
+
+
+def test_clusters_are_told_what_people_at_nodes_leave_to_jobs_of_the_memory() -> None:
+    rendering = rendering_of("cisne-shared")
+    environment = yaml.safe_load(render(rendering))["services"]["cisne"]["environment"]
+    assert environment["TESTBED_NODE_MEMORY_MB"] == "512"
+    beside_users_mb = json.loads(environment["TESTBED_MEMORY_BESIDE_USERS_MB"])
+    assert beside_users_mb == {**dict.fromkeys(("n2", "n11", "n14"), 256.0), "n6": pytest.approx(204.8)}
+    (cluster,) = rendering.topology.clusters
+    uncounted = cluster.model_copy(update={"node_memory_mb": None})
+    rendering = replace(rendering, topology=rendering.topology.model_copy(update={"clusters": (uncounted,)}))
+    environment = yaml.safe_load(render(rendering))["services"]["cisne"]["environment"]
+    assert not {"TESTBED_NODE_MEMORY_MB", "TESTBED_MEMORY_BESIDE_USERS_MB"} & environment.keys()
 
 
 def test_the_clusters_are_told_that_nodes_are_exclusive() -> None:

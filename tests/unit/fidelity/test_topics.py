@@ -12,6 +12,7 @@ from emulator.fidelity.verdict import (
     judge_links,
     judge_real,
     judge_run,
+    judge_traffic,
     judge_unfinished,
     judge_unwatched,
 )
@@ -73,6 +74,8 @@ def test_links():
     strangers = StrangersTraffic(0.5, "delft up")
     assert topics(judge_job(JobMeasures(strangers=strangers))) == [Topic.LINKS]
     assert topics(judge_run(RunMeasures(strangers=strangers), [])) == [Topic.LINKS]
+    assert topics(judge_run(RunMeasures(missing_traffic_share=0.5), [])) == [Topic.LINKS]
+    assert topics(judge_traffic(None)) == [Topic.LINKS]
 
 
 def test_jobs_and_background():

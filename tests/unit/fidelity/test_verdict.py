@@ -275,6 +275,14 @@ def test_late_middleware_is_held_against_the_run_s_mean_wait(share: float | None
     assert judge_run(RunMeasures(wait_lateness_share=share), [VALID]).judgement is judgement
 
 
+@pytest.mark.parametrize(
+    ("share", "judgement"),
+    [(None, Judgement.VALID), (0.0, Judgement.VALID), (0.02, Judgement.VALID), (0.05, Judgement.SUSPECT)],
+)
+def test_background_traffic_that_was_not_sent_is_held_against_a_run(share: float | None, judgement: Judgement) -> None:
+    assert judge_run(RunMeasures(missing_traffic_share=share), [VALID]).judgement is judgement
+
+
 def test_a_run_that_lacks_jobs_is_void() -> None:
     assert judge_run(RunMeasures(jobs_expected=20), [VALID] * 19).judgement is Judgement.VOID
     assert judge_run(RunMeasures(jobs_expected=20, jobs_failed=1), [VALID] * 19).judgement is Judgement.SUSPECT

@@ -20,6 +20,7 @@ from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.job import JobState
 from emulator.model.process_lock import ProcessLock
 from emulator.model.records import RunProgress
+from emulator.model.shared_nodes import TimeSharing
 from emulator.model.views import EventKind
 from emulator.planning import planned_hosts
 from emulator.planning.plan import Resources
@@ -318,6 +319,21 @@ def test_traffic_that_was_not_sent_in_an_earlier_attempt_is_not_forgotten(testbe
     wide_area.missing_share = 0.0
     measured = resume(testbed, tmp_path / "run", silent)
     assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
+
+
+def test_what_users_at_nodes_send_is_background_traffic_of_every_attempt(testbed, wide_area, tmp_path):
+    first, *others = testbed.topology.clusters
+    clusters = (first.model_copy(update={"local_users": {"n1": "internet"}}), *others)
+    topology = testbed.topology.model_copy(update={"time_sharing": TimeSharing(), "clusters": clusters})
+    shared = replace(testbed, topology=topology)
+    wide_area.missing_share = 0.05
+    with pytest.raises(Stopped):
+        measure(shared, MATRIX, tmp_path / "run", stopping_after(4))
+    assert read_manifest(tmp_path / "run").missing_traffic_share == 0.05
+    wide_area.missing_share = 0.0
+    measured = resume(shared, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
+    assert {flow.source for flows, _ in wide_area.traffic for flow in flows} == {first.name}
 
 
 def test_an_attempt_that_was_killed_before_it_knew_what_traffic_was_sent_is_suspect(testbed, tmp_path):

@@ -9,7 +9,8 @@ from emulator.campaigns.workload_sources import prepared
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
-from emulator.policies.nodes.stated import node_states, stated_users
+from emulator.model.units import BYTES_PER_MEGABYTE
+from emulator.policies.nodes.stated import empty_nodes, node_states, stated_limits, stated_users
 
 SHARED = topology_named("cisne-shared")
 
@@ -70,3 +71,19 @@ def test_the_users_that_a_topology_states_are_those_of_a_simulation():
     ]  # fmt: skip
     ((*nodes,),) = node_states(SHARED, found)
     assert [node.local_share for node in nodes if node.has_local_users] == [0.15, 0.2, 0.15, 0.15]
+
+
+@pytest.mark.parametrize("parallel_share", [0.0, 0.3, 0.5, 1.0])
+def test_policies_and_slurm_leave_jobs_the_same_memory_beside_users(parallel_share):
+    topology = Topology.model_validate(stated(time_sharing={"parallel_share": parallel_share}))
+    (cluster,) = topology.clusters
+    beside_users_mb = topology.time_sharing.memory_beside_users_mb(cluster.node_memory_mb, cluster.local_users)
+    limits = stated_limits(topology)
+    ((*nodes,),) = empty_nodes(topology)
+    granted_mb = {
+        f"n{number}": limits.memory_for_jobs(node) / BYTES_PER_MEGABYTE
+        for number, node in enumerate(nodes, start=1)
+        if node.has_local_users
+    }
+    assert beside_users_mb == pytest.approx(granted_mb)
+    assert beside_users_mb["n6"] == pytest.approx(min(parallel_share, 0.4) * 512)

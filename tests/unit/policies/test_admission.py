@@ -50,6 +50,16 @@ def test_a_task_that_needs_more_memory_than_a_node_has_is_refused_also_if_slurm_
         admitting.admit(1, needing(513))
 
 
+def test_people_at_all_nodes_leave_less_memory_to_a_task():
+    (cluster,) = CISNE.clusters
+    for other, most_mb in (("xwindows", 256), ("internet", 204.8)):
+        crowded = cluster.model_copy(update={"nodes": 2, "local_users": {"n1": "internet", "n2": other}})
+        admitting = Admitting(CISNE.model_copy(update={"clusters": (crowded,)}), "gs", "wf", StatedRules())
+        assert admitting.admit(1, needing(204)).request.memory_bytes == 204_000_000
+        with pytest.raises(ImpossibleRequest, match=f"those of 'cisne-shared' have {most_mb} MB at most"):
+            admitting.admit(1, needing(257))
+
+
 def test_memory_does_not_count_where_a_cluster_states_none_or_tasks_share_no_nodes():
     (cluster,) = CISNE.clusters
     uncounted = cluster.model_copy(update={"name": "other", "node_memory_mb": None})
