@@ -30,6 +30,8 @@ POOL_SIZE: Final = 64
 READ_ATTEMPTS: Final = 3
 NO_ANSWER: Final = (requests.exceptions.ConnectionError, requests.exceptions.Timeout)
 """What the Docker SDK raises if the engine, or its host, does not answer."""
+ENGINE_ERRORS: Final = (docker.errors.DockerException, *NO_ANSWER)
+"""What the Docker SDK raises if the engine refuses something, or does not answer."""
 
 
 def connect() -> docker.DockerClient:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import docker.errors
-
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.hosts.engines import Client
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState, note_underlays
@@ -101,7 +100,7 @@ def _run(client: Client, container: str, arguments: Sequence[str], *, detach: bo
     command = ["python3", "-c", PROBE.read_text(encoding="utf-8"), *arguments]
     try:
         result = client.containers.get(container).exec_run(command, detach=detach)
-    except docker.errors.DockerException as error:
+    except ENGINE_ERRORS as error:
         raise EngineUnavailable(f"The network between the hosts cannot be measured in {container}: {error}.") from error
     if detach:
         return ""
