@@ -49,7 +49,7 @@ _OPTIONS: Final[Mapping[str, str]] = {
 
 
 class TunnelLost(EngineUnavailable, requests.exceptions.ConnectionError):
-    """A tunnel that was lost and cannot be opened again now; to users of the Docker SDK, an engine without an answer."""
+    """A tunnel that was lost and cannot be opened again now; for users of the Docker SDK an engine with no answer."""
 
 
 class Tunnel:

@@ -101,7 +101,8 @@ def test_every_file_that_is_read_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    "error", [requests.ConnectionError("refused"), TunnelLost("Host 'right' is not reached."), docker.errors.NotFound("x")]
+    "error",
+    [requests.ConnectionError("refused"), TunnelLost("Host 'right' is not reached."), docker.errors.NotFound("gone")],
 )
 def test_a_host_whose_engine_does_not_answer_is_one_that_is_lost_and_no_defect(tmp_path, error):
     def refuse(name):
