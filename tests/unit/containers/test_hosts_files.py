@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import json
 import os
 import platform
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +24,7 @@ from emulator.containers.mounted_files import rendered_files, restore_files, wri
 from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL, USER, PartNames
 from emulator.containers.progress import ignore
 from emulator.containers.state import (
+    GENERATION,
     ClusterRecord,
     HostRecord,
     HostsRecord,
@@ -179,3 +182,14 @@ def test_the_keys_of_a_cluster_are_its_own_and_root_s(testbed: TestbedState) -> 
         "authorized_keys": (0o644, 0, b"authorized_keys"),
         "known_hosts": (0o644, 0, b"known_hosts"),
     }
+
+
+@pytest.mark.parametrize(("generation", "told"), [(GENERATION, True), (1, False)])
+def test_the_broker_is_told_the_hosts_unless_its_image_may_not_know_such_a_setting(
+    testbed: TestbedState, generation: int, told: bool
+) -> None:
+    record = testbed.record.model_copy(update={"generation": generation})
+    write_rendered(ENGINES, replace(testbed, record=record))
+    settings = json.loads(testbed.settings_file.read_text())
+    hosts = {head["cluster"]: head.get("host") for head in settings["heads"]}
+    assert hosts == ({FIRST: "one", **dict.fromkeys((SECOND, *REST), "two")} if told else dict.fromkeys(hosts))
