@@ -94,7 +94,8 @@ class Rendering:
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
     memory of the host, and `owner` the number of the user who brings it up. `routes` are the ways to the heads of real
     clusters, for those whose topology does not say all, and `agent` is the ssh-agent that some of them need.
-    `central_engine` is the ID of the central host's engine; empty if that says none.
+    `central_engine` is the ID of the central host's engine; empty if that says none. Of `owned_volumes` each states the
+    owner and that ID, as containers do.
     """
 
     topology: Topology
@@ -109,6 +110,7 @@ class Rendering:
     routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     agent: AgentSocket | None = None
     central_engine: str = ""
+    owned_volumes: bool = True
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
@@ -327,11 +329,12 @@ def networks(rendering: Rendering) -> dict[str, Any]:
 
 def volumes(rendering: Rendering) -> dict[str, Any]:
     """Return the volumes, which outlive containers: the broker's journal, and the home folders of each cluster."""
-    journal = {"name": rendering.names.journal_volume, "labels": labels(rendering, "journal")}
+    origin = _origin(rendering) if rendering.owned_volumes else {}
+    journal = {"name": rendering.names.journal_volume, "labels": {**labels(rendering, "journal"), **origin}}
     homes = {
         _home(cluster): {
             "name": rendering.names.home_volume(cluster.name),
-            "labels": labels(rendering, "home", cluster.name),
+            "labels": {**labels(rendering, "home", cluster.name), **origin},
         }
         for cluster in rendering.clusters
     }
@@ -345,7 +348,7 @@ def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[
 
 
 def _origin(rendering: Rendering) -> dict[str, str]:
-    """Return the labels of a container that say who brought the testbed up, and on which host."""
+    """Return the labels of a container or volume that say who brought the testbed up, and on which host."""
     central = {CENTRAL_LABEL: rendering.central_engine} if rendering.central_engine else {}
     return {OWNER_LABEL: str(rendering.owner), **central}
 

@@ -50,6 +50,7 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
         routes=testbed.record.routes,
         agent=testbed.record.agent,
         central_engine=engine.engine_id(information),
+        owned_volumes=testbed.record.generation >= HOSTS_AND_OWNERS,
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     _write_host_files(testbed, rendering)

@@ -65,7 +65,7 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
     state.restore_topology(spec.name, topology, document_text(topology))
     testbed = state.remembered(spec.name)
     if testbed is None:
-        _refuse_foreign_containers(client, spec.name)
+        _refuse_foreign_parts(client, spec.name)
         return None
     if testbed.topology != topology:
         raise TestbedAlreadyUp(
@@ -289,11 +289,13 @@ def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
         return False
 
 
-def _refuse_foreign_containers(client: docker.DockerClient, name: str) -> None:
-    if engine.containers_of(client, name):
+def _refuse_foreign_parts(client: docker.DockerClient, name: str) -> None:
+    """Refuse a name that containers or volumes have: a new testbed would take over what another one's volumes hold."""
+    if engine.containers_of(client, name) or engine.volumes_of(client, name):
         raise TestbedAlreadyUp(
-            f"Containers of a testbed called {name!r} exist that this user did not bring up, or whose state was lost "
-            f"(choose another name; if they are yours, `testbed down --name {name}` removes them with all they hold)."
+            f"Containers or volumes of a testbed called {name!r} exist that this user did not bring up, or whose state "
+            f"was lost (choose another name; if they are yours, `testbed down --name {name}` removes them and all that "
+            "they hold)."
         )
 
 

@@ -143,6 +143,18 @@ def test_every_container_says_who_brought_it_up_and_on_which_host(testbed: Testb
             assert service["labels"][OWNER_LABEL] == str(os.getuid())
 
 
+def test_volumes_state_the_same_in_testbeds_of_this_generation(testbed: TestbedState) -> None:
+    stated = {OWNER_LABEL: str(os.getuid()), CENTRAL_LABEL: "one's"}
+    for generation in (1, GENERATION):
+        record = testbed.record.model_copy(update={"generation": generation})
+        write_rendered(ENGINES, replace(testbed, record=record))
+        documents = [yaml.safe_load(testbed.compose_file_of(name).read_text()) for name in ("one", "two")]
+        made = [volume for found in documents for volume in found["volumes"].values() if "labels" in volume]
+        assert len(made) == 1 + len(MINI.cluster_names)
+        # Compose may want to make a volume anew whose labels have changed.
+        assert all((stated.items() <= volume["labels"].items()) is (generation == GENERATION) for volume in made)
+
+
 def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState) -> None:
     write_rendered(ENGINES, testbed)
     documents = {name: yaml.safe_load(testbed.compose_file_of(name).read_text()) for name in ("one", "two")}

@@ -1,9 +1,10 @@
-"""The links of a testbed that stands already: measured between the hosts again, and programmed where they must be."""
+"""A testbed that stands already: found or refused, and its links measured between hosts and programmed again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,11 @@ import pytest
 from emulator.containers import repair
 from emulator.containers.mending import Action, Remedy, RenderedPart
 from emulator.containers.progress import ignore
+from emulator.containers.state import TestbedSpec
+from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
+from emulator.model.errors import TestbedAlreadyUp
+from emulator.model.project import TOPOLOGIES
 
 RESTING, HELD = Dilation(1), Dilation(8)
 TOUCHED = [Action(Remedy.START, RenderedPart("lab-delft", "delft", "cluster", {}), "has ended")]
@@ -96,3 +101,18 @@ def test_links_of_a_part_that_was_mended_are_programmed_for_the_run_that_holds_t
     links = Links(held=[HELD])
     assert program(links, TOUCHED)
     assert links.programmed == [("after", HELD)]
+
+
+@pytest.mark.parametrize("kind", ["containers", "volumes"])
+def test_a_name_that_parts_have_whose_state_is_elsewhere_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    held = {each: [SimpleNamespace(name="lab-x")] if each == kind else [] for each in ("containers", "volumes")}
+    listed = {each: SimpleNamespace(list=lambda each=each, **_: held[each]) for each in held}
+    client: Any = SimpleNamespace(**listed)
+    spec = TestbedSpec("lab", TOPOLOGIES / "mini.yaml")
+    with pytest.raises(TestbedAlreadyUp, match=r"Containers or volumes of a testbed called 'lab' exist"):
+        repair.find_existing(client, spec, topology_named("mini"))
+    held[kind].clear()
+    assert repair.find_existing(client, spec, topology_named("mini")) is None
