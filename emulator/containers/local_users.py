@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import docker
-from docker.errors import DockerException
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.programs import OnLine, Program
 from emulator.containers.state import TestbedState, state_folder
 from emulator.model.errors import TestbedBusy
@@ -96,7 +96,7 @@ class ContainerLocalUsers:
 
     def _clear(self, container: str) -> None:
         # A container that does not run has no jobs, and Slurm forgets them when it starts again.
-        with contextlib.suppress(DockerException):
+        with contextlib.suppress(*ENGINE_ERRORS):
             self._client.containers.get(container).exec_run([*PROGRAM, "clear"])
 
 

@@ -24,7 +24,9 @@ from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
+    HOSTS_AND_OWNERS,
     TOKEN_FILE,
+    TestbedRecord,
     TestbedSpec,
     TestbedState,
     write_authorization,
@@ -32,6 +34,7 @@ from emulator.containers.state import (
     write_secret,
     write_token,
 )
+from emulator.model.settings import BrokerSettings
 
 
 def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
@@ -50,12 +53,23 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
         routes=testbed.record.routes,
         agent=testbed.record.agent,
         central_engine=engine.engine_id(information),
+        owned_volumes=testbed.record.generation >= HOSTS_AND_OWNERS,
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     _write_host_files(testbed, rendering)
     # Without defaults: the broker of an older image knows no keys but those of its time.
-    settings = broker_settings(rendering).model_dump_json(indent=2, exclude_defaults=True)
-    testbed.settings_file.write_text(settings + "\n", encoding="utf-8")
+    settings = _with_hosts(broker_settings(rendering), testbed.record)
+    text = settings.model_dump_json(indent=2, exclude_defaults=True)
+    testbed.settings_file.write_text(text + "\n", encoding="utf-8")
+
+
+def _with_hosts(settings: BrokerSettings, record: TestbedRecord) -> BrokerSettings:
+    """Return the settings of a broker with the host that carries each cluster; on one host none is named."""
+    if record.hosts is None or record.generation < HOSTS_AND_OWNERS:
+        return settings
+    host_of = {cluster: each.host.name for each in record.hosts.hosts for cluster in each.clusters}
+    heads = (head.model_copy(update={"host": host_of.get(head.cluster, "")}) for head in settings.heads)
+    return settings.model_copy(update={"heads": tuple(heads)})
 
 
 def _write_host_files(testbed: TestbedState, rendering: Rendering) -> None:

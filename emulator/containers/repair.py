@@ -65,7 +65,7 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
     state.restore_topology(spec.name, topology, document_text(topology))
     testbed = state.remembered(spec.name)
     if testbed is None:
-        _refuse_foreign_containers(client, spec.name)
+        _refuse_foreign_parts(client, spec.name)
         return None
     if testbed.topology != topology:
         raise TestbedAlreadyUp(
@@ -260,19 +260,26 @@ def _require_whole(
 def _program_links(
     client: docker.DockerClient, testbed: TestbedState, done: Sequence[Action], observe: Observer
 ) -> bool:
-    """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether."""
-    emulated = testbed.topology.emulated
-    if emulated is None:
+    """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether.
+
+    What the network between hosts takes is a part of each link's delay. It is measured anew, and the links follow it.
+    """
+    emulated, is_touched = testbed.topology.emulated, touch_wide_area(done)
+    # A run's links are left alone, and so is what crosses the network meanwhile, unless a part was mended.
+    if emulated is None or (not is_touched and held_dilation(testbed) is not None):
         return False
-    handle, held = wan_handle(client, testbed), held_dilation(testbed)
-    # Links that a run has programmed are left alone, unless a part was mended.
-    if not touch_wide_area(done) and (held is not None or _is_at_rest(handle, emulated)):
+    handle = wan_handle(client, testbed)
+    is_sound = not is_touched and _is_at_rest(handle, emulated)
+    if not is_sound:
+        observe(ProgressStep(_STAGE, "programming the wide area again"))
+        forget_neighbours(handle)
+    measured = with_underlays(client, testbed, observe)
+    handle, held = wan_handle(client, measured), held_dilation(testbed)
+    # A run may have begun since, which has programmed its links.
+    if is_sound and (measured is testbed or held is not None or _is_at_rest(handle, emulated)):
         return False
-    observe(ProgressStep(_STAGE, "programming the wide area again"))
-    forget_neighbours(handle)
-    handle = wan_handle(client, with_underlays(client, testbed, observe))
     program_wide_area(handle, emulated, held or resting_dilation(handle, emulated))
-    return True
+    return not is_sound
 
 
 def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
@@ -282,11 +289,13 @@ def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
         return False
 
 
-def _refuse_foreign_containers(client: docker.DockerClient, name: str) -> None:
-    if engine.containers_of(client, name):
+def _refuse_foreign_parts(client: docker.DockerClient, name: str) -> None:
+    """Refuse a name that containers or volumes have: a new testbed would take over what another one's volumes hold."""
+    if engine.containers_of(client, name) or engine.volumes_of(client, name):
         raise TestbedAlreadyUp(
-            f"Containers of a testbed called {name!r} exist that this user did not bring up, or whose state was lost "
-            f"(choose another name; if they are yours, `testbed down --name {name}` removes them with all they hold)."
+            f"Containers or volumes of a testbed called {name!r} exist that this user did not bring up, or whose state "
+            f"was lost (choose another name; if they are yours, `testbed down --name {name}` removes them and all that "
+            "they hold)."
         )
 
 

@@ -42,6 +42,13 @@ CHOOSING_ADDRESSES: Final = "choosing_addresses"
 MAKING_IMAGES: Final = "making_images"
 """Locks of all testbeds together. They hold an underscore, as no testbed's name does, whose lock is called after it."""
 
+HOSTS_AND_OWNERS: Final = 2
+"""The generation from which on a broker is told which host carries which cluster, and volumes state their owner."""
+
+GENERATION: Final = HOSTS_AND_OWNERS
+"""That of a testbed that is brought up now. One that stands keeps its own: the broker of an older image refuses a
+setting that it does not know, and Compose may want to make a volume with other labels anew, without what it holds."""
+
 
 class ClusterRecord(DocumentModel):
     """The addresses of a cluster's parts: `head` on the control network, `site` on the shaped one."""
@@ -115,7 +122,7 @@ class TestbedRecord(DocumentModel):
 
     `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose. `hosts` is
     None if all is on this host. `routes` are the ways to the heads of real clusters, and `agent` the user's ssh-agent
-    if one of them needs it.
+    if one of them needs it. `generation` says how its parts are rendered.
     """
 
     name: str
@@ -130,6 +137,7 @@ class TestbedRecord(DocumentModel):
     hosts: HostsRecord | None = None
     routes: Mapping[str, tuple[Hop, ...]] = Field(default_factory=dict)
     agent: AgentSocket | None = None
+    generation: int = 1
 
     @property
     def places(self) -> dict[str, str]:

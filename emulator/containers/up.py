@@ -203,6 +203,7 @@ def _new_record(
         hosts=prepared.hosts,
         routes=dict(spec.routes),
         agent=spec.agent,
+        generation=state.GENERATION,
     )
 
 
