@@ -17,7 +17,7 @@ from emulator.model.errors import (
 )
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
-from tests.unit.broker.broker_setup import BrokerSetup
+from tests.unit.broker.broker_setup import BrokerSetup, recorded_decisions
 
 
 def test_a_job_goes_from_submission_to_release_and_its_times_follow_one_another(setup):
@@ -88,6 +88,7 @@ def test_processors_asked_for_but_not_given_are_not_placed_on_again(setup):
     second = setup.submit(8)
     third = setup.submit(8)
     setup.until(lambda: setup.broker.job(second).state is JobState.CLAIMING)
+    setup.until(lambda: len(recorded_decisions(setup, 0)) >= 3)
     assert setup.broker.job(third).state is JobState.QUEUED
 
 
