@@ -119,6 +119,7 @@ def reason_of_failure(grid: Grid, cluster: str, side_points: int) -> str:
     return ended.reason
 
 
+@pytest.mark.long
 def test_a_job_that_fills_its_cluster_s_memory_fails_alone_and_the_sentence_names_rank_and_signal(grid: Grid) -> None:
     """Two ranks ask for twice the memory of the container; no single array is larger than half of that memory."""
     cluster = first_cluster(grid)
@@ -128,7 +129,6 @@ def test_a_job_that_fills_its_cluster_s_memory_fails_alone_and_the_sentence_name
     assert re.search(r"\b[Rr]ank [01]\b.*\bsignal 9\b", reason), reason
 
 
-@pytest.mark.long
 def test_a_job_with_an_array_larger_than_the_host_s_memory_fails_alone_and_says_so(grid: Grid) -> None:
     if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
         pytest.skip("this host's kernel promises any amount of memory")
