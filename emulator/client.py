@@ -125,23 +125,33 @@ class BrokerClient:
         """Submit a job."""
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
-    def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
+    def submit_surely(
+        self,
+        submission: Submission,
+        host_patience_s: float = HOST_PATIENCE_S,
+        host_full_disk_s: float | None = None,
+    ) -> JobView:
         """Submit a job, again while the broker does not answer or its journal cannot be written.
 
-        The key makes sure that it is submitted once.
+        The key makes sure that it is submitted once. With `host_full_disk_s` a journal is waited for that long.
 
         Raises:
             ValueError: if the submission has no key.
         """
         if submission.key is None:
             raise ValueError("a submission without a key may be submitted twice when it is sent again")
-        host_deadline_s = time.monotonic() + host_patience_s
+        host_answered_s = host_began_s = time.monotonic()
+        host_full_disk_s = host_patience_s if host_full_disk_s is None else host_full_disk_s
         host_pause_s = _HOST_FIRST_PAUSE_S
         while True:
             try:
                 return self.submit(submission)
-            except (Unanswered, JournalFailed):
-                if time.monotonic() + host_pause_s > host_deadline_s:
+            except JournalFailed:
+                host_answered_s = time.monotonic()
+                if host_answered_s + host_pause_s > host_began_s + host_full_disk_s:
+                    raise
+            except Unanswered:
+                if time.monotonic() + host_pause_s > host_answered_s + host_patience_s:
                     raise
             time.sleep(host_pause_s)
             host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
