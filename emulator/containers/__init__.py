@@ -27,6 +27,7 @@ cache            the folder of what can be fetched again
 
 state            what the host remembers of a testbed
 mounted_files    the files that its containers mount
+api_port         the port of its API, and another one where that is taken
 parts            its containers as rendered, and as they are now
 mending          what to do about each part that is not as rendered (pure)
 up               bring a testbed up
