@@ -34,6 +34,7 @@ up               bring a testbed up
 repair           mend the one that exists
 down             take it down
 readiness        wait until it is ready
+stopped_parts    those of its containers that do not run
 inspection       its status now
 slurm_nodes      the nodes of a cluster that get no job, and why
 home_files       a user's files, copied into the home folders of the clusters
