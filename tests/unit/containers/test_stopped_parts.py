@@ -9,6 +9,7 @@ import docker.errors
 import pytest
 import requests.exceptions
 
+from emulator.containers import stopped_parts
 from emulator.containers.stopped_parts import StoppedParts
 from emulator.model.errors import EngineUnavailable
 
@@ -39,7 +40,7 @@ def test_a_container_that_is_gone_or_has_ended_does_not_run() -> None:
 
 def test_an_engine_is_waited_for_from_when_it_last_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: now_s[0])
+    monkeypatch.setattr(stopped_parts, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
     engine = Engine(east=None, west="running")
     parts = StoppedParts(engine, ["east", "west"], 90.0)
     for time_s, status in ((100.0, None), (150.0, None), (160.0, "running"), (200.0, None), (290.0, None)):
