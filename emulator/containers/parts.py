@@ -118,9 +118,12 @@ def patience_of(parts: Sequence[RenderedPart], ages_host_s: Mapping[str, float])
     """Return for how many host seconds each of `parts` may still be unhealthy, by their names.
 
     It is the rest of the time that a start may take, and some seconds in any case. The broker reaches a cluster only
-    once that has started, so it has as long as the part that has longest.
+    once that has started, so it has as long as the part that has longest. A part that is younger than now, because the
+    host's clock was set back, counts as just started.
     """
-    patience_host_s = {part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - ages_host_s[part.name]) for part in parts}
+    patience_host_s = {
+        part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - max(0.0, ages_host_s[part.name])) for part in parts
+    }
     longest_host_s = max(patience_host_s.values(), default=0.0)
     return patience_host_s | {part.name: longest_host_s for part in parts if part.role == BROKER}
 
@@ -218,7 +221,7 @@ def _broker_faults(testbed: TestbedState, awaited: Collection[str], patience_hos
 
 
 def _host_age_s(container: Container) -> float:
-    """Return the seconds since a container was started."""
+    """Return the seconds since a container was started, by the wall clock; below 0 if that was set back since."""
     # Python reads at most six digits of a second's fraction.
     started = str(container.attrs["State"]["StartedAt"])[:19]
     began = datetime.strptime(started, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
