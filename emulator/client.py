@@ -25,6 +25,7 @@ from emulator.model.errors import (
     Unauthorized,
     UnknownName,
 )
+from emulator.model.faults import UNKNOWN_KEY
 from emulator.model.files import FILE_NAME_PATTERN, BandwidthView, FileRegistration, FileView
 from emulator.model.page_views import NotesHeld, NotesPage, NotesRequest, PageCode, PageNow, PageSystem
 from emulator.model.proof import requiring_proof
@@ -303,7 +304,8 @@ class BrokerClient:
         parameters: dict[str, Any] | None = None,
         host_timeout_s: float = HOST_TIMEOUT_S,
     ) -> httpx.Response:
-        content = None if body is None else body.model_dump_json()
+        # Without defaults: the broker of an older image knows no keys but those of its time.
+        content = None if body is None else body.model_dump_json(exclude_defaults=True)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             return self._http.request(
@@ -337,6 +339,11 @@ def _error_of(response: httpx.Response) -> TestbedError:
         sentence, kind = f"The broker answered with status {response.status_code} and no reason.", ""
     if response.status_code == httpx.codes.UNAUTHORIZED:
         return Unauthorized(sentence)
+    if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY and UNKNOWN_KEY in sentence:
+        sentence = (
+            f"{sentence.rstrip('.')}: the broker is of another version, which does not know this (`testbed up --fresh` "
+            "renews it, without its jobs, outputs and files)."
+        )
     named = getattr(errors, kind, None)
     if isinstance(named, type) and issubclass(named, TestbedError):
         return named(sentence)
