@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -167,7 +168,9 @@ def _status_writer(
             share_in_band=load.measures(now_s).share_in_band,
             clusters=tuple(rows.values()),
         )
-        write_whole(file, found.model_dump_json(), durable=False)
+        # What is written next is newer; a full disk must not end the load.
+        with suppress(OSError):
+            write_whole(file, found.model_dump_json(), durable=False)
 
     return write
 

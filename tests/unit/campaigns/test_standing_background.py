@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -52,6 +53,29 @@ def test_it_is_held_until_it_is_stopped_and_says_meanwhile_how_it_is(testbed, us
     held.join()
     assert not users.is_open
     assert users.running == {cluster: {} for cluster in users.processors}
+
+
+def test_a_status_that_cannot_be_written_does_not_end_the_load(testbed, users, folder, monkeypatch):
+    stopped, file, refused = threading.Event(), folder / standing.STATUS_FILE, []
+    write_whole = standing.write_whole
+
+    def full_at_first(*given, **options):
+        if not refused:
+            refused.append(given)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_whole(*given, **options)
+
+    monkeypatch.setattr(standing, "write_whole", full_at_first)
+    held = threading.Thread(
+        target=standing.hold, args=(replace(testbed, local_users=users), BACKGROUND, 1, stopped, file)
+    )
+    held.start()
+    while not (file.is_file() and standing.StandingStatus.model_validate_json(file.read_text()).load >= 0.25):
+        assert held.is_alive()
+        time.sleep(0.01)
+    assert refused
+    stopped.set()
+    held.join()
 
 
 def test_only_one_background_load_at_a_time_and_its_holder_is_known():
