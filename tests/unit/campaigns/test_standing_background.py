@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -108,6 +110,18 @@ def test_a_process_that_does_not_end_is_named_with_what_ends_it(folder, monkeypa
     with pytest.raises(RunFailed, match=rf"{os.getpid()} does not end .end it with `kill -9 {os.getpid()}`"):
         standing.stop(NAME)
     lock.release()
+
+
+def test_where_no_lock_can_be_told_another_process_is_not_ended(folder, monkeypatch):
+    monkeypatch.setattr(local_users, "is_locked", lambda path: True)
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    local_users.lock_file(NAME).write_text(f"{other.pid} 0123-abcd:42")
+    left = standing.StandingStatus(pid=other.pid, background=BACKGROUND, seconds=9, share_in_band=None, clusters=())
+    (folder / standing.STATUS_FILE).write_text(left.model_dump_json())
+    with pytest.raises(TestbedNotUp, match=rf"process {other.pid} has ended, or may be another one"):
+        standing.stop(NAME)
+    assert other.poll() is None
+    other.communicate(b"\n")
 
 
 def test_the_status_of_a_process_that_died_counts_as_none(folder):
