@@ -120,8 +120,8 @@ def stop(name: str) -> None:
         raise TestbedNotUp(f"No background load runs on the testbed {name!r}, so there is nothing to stop.")
     if not end_process(lock_file(name)):
         raise TestbedNotUp(
-            f"No background load runs on the testbed {name!r}, as far as can be told: process {found.pid} has ended, or "
-            f"may be another one (if it is the load's, `kill {found.pid}` ends it; else remove {lock_file(name)})."
+            f"No background load runs on the testbed {name!r}, as far as can be told: process {found.pid} has ended, "
+            f"or may be another one (if it is the load's, `kill {found.pid}` ends it; else remove {lock_file(name)})."
         )
     host_deadline_s = time.monotonic() + STOP_WITHIN_HOST_S
     while holder(name) is not None:

@@ -118,8 +118,8 @@ def patience_of(parts: Sequence[RenderedPart], ages_host_s: Mapping[str, float])
     """Return for how many host seconds each of `parts` may still be unhealthy, by their names.
 
     It is the rest of the time that a start may take, and some seconds in any case. The broker reaches a cluster only
-    once that has started, so it has as long as the part that has longest. A negative age, of a part
-    that was started before the host's clock was set back, counts as none.
+    once that has started, so it has as long as the part that has longest. A negative age, of a part that was started
+    before the host's clock was set back, counts as none.
     """
     patience_host_s = {
         part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - max(0.0, ages_host_s[part.name])) for part in parts
