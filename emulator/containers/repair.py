@@ -1,7 +1,7 @@
 """Find the testbed that already exists under a name, and mend what is wrong with it.
 
-Nothing here removes a volume or what the host remembers: the journal, outputs, files, token and port stay. In turns,
-the parts are looked at, `mending` decides, and it is done, until there is nothing left to do.
+Nothing here removes a volume or what the host remembers: the journal, outputs, files and token stay, and the port if
+nobody else took it. In turns, the parts are looked at, `mending` decides, and it is done, until nothing is left to do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import docker
 import docker.errors
 
 from emulator.containers import engine, state
+from emulator.containers.api_port import holds_port, renewed_port
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.hosts.starting import create_containers, refill_keys
 from emulator.containers.hosts.underlay_reader import with_underlays
@@ -59,7 +60,7 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
     """Return the state of the testbed under the name of `spec`, whatever is wrong with it, or None if there is none.
 
     Raises:
-        TestbedAlreadyUp: if it has another topology, port or router than asked for.
+        TestbedAlreadyUp: if it has another topology or router than asked for, or its broker runs at another port.
     """
     # Whole: a profile that the topology names may change later, and the broker has no profiles.
     state.restore_topology(spec.name, topology, document_text(topology))
@@ -72,7 +73,7 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
             f"The testbed {spec.name!r} already runs with another topology ({testbed.topology.name}): take it down "
             f"first (`testbed down --name {spec.name}`), or give this one another name by --name."
         )
-    _check_options(spec, testbed)
+    _check_options(client, spec, testbed)
     return testbed
 
 
@@ -81,21 +82,24 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
 
     Raises:
         TestbedNotUp: if a part cannot be mended; nothing was removed then.
+        TestbedAlreadyUp: if no port is free for a broker that lost its own.
         EngineUnavailable: if Docker or Compose fails.
     """
     outdated = restore_files(client, testbed, spec.known_heads, observe)
     if outdated:
         refill_keys(client, testbed)
-    renewed = renewed_routes(client, testbed, spec, observe)
-    if renewed is not None:
-        testbed, outdated = renewed, outdated | {testbed.names.broker}
+    remade: set[Remedy] = set()
+    for renew in (renewed_routes, renewed_port):
+        renewed = renew(client, testbed, spec, observe)
+        if renewed is not None:
+            testbed, outdated = renewed, outdated | {testbed.names.broker}
+            remade = {Remedy.START, Remedy.RESTART}  # in its place it would have the mounts and the port of before
     if asdict(current_references(client)) != testbed.record.images:
         changed = "the sources changed since it was brought up: `testbed up --fresh` renews it, without its jobs"
         observe(ProgressStep("images", changed))
     parts = rendered_parts(rendered_document(testbed))
     attempts = _Attempts(defaultdict(set), {})
-    if renewed is not None:  # started again in its place, it would mount what it did before
-        attempts.tried[testbed.names.broker].add(Remedy.RESTART)
+    attempts.tried[testbed.names.broker] |= remade
     done: list[Action] = []
     for turn in range(_TURNS):
         found = find_parts(client, testbed, patient=turn > 0 or not outdated)
@@ -299,10 +303,10 @@ def _refuse_foreign_parts(client: docker.DockerClient, name: str) -> None:
         )
 
 
-def _check_options(spec: TestbedSpec, testbed: TestbedState) -> None:
-    """Refuse if the testbed's port or router differ from what is asked for."""
+def _check_options(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState) -> None:
+    """Refuse if the testbed's router differs from what is asked for, or its port does and cannot be changed now."""
     differing = []
-    if spec.port not in (None, testbed.record.api_port):
+    if spec.port not in (None, testbed.record.api_port) and holds_port(client, testbed):
         differing.append(f"port {testbed.record.api_port}")
     if spec.router_backend not in ("auto", testbed.record.router_backend):
         differing.append(f"router backend {testbed.record.router_backend}")

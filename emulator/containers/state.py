@@ -262,9 +262,9 @@ def remembered(name: str) -> TestbedState | None:
     if record is None:
         return None
     topology = topology_file(name)
-    if not topology.is_file():
+    if not _is_filled(topology):
         raise InvalidInput(
-            f"{topology} is missing (`testbed up --name {name}` with the same topology writes it again)."
+            f"{topology} is missing or empty (`testbed up --name {name}` with the same topology writes it again)."
         )
     return TestbedState(topology.parent, record, read_document(topology, Topology))
 
@@ -276,16 +276,21 @@ def restore_topology(name: str, topology: Topology, text: str) -> None:
         InvalidInput: if the testbed was brought up with other clusters.
     """
     record, file = record_of(name), topology_file(name)
-    if record is None or file.is_file():
+    if record is None or _is_filled(file):
         return
     emulated = topology.emulated.cluster_names if topology.emulated else []
     if [cluster.name for cluster in record.clusters] != list(emulated):
         known = ", ".join(cluster.name for cluster in record.clusters)
         raise InvalidInput(
-            f"{file} is missing, and the testbed's clusters ({known}) are not "
+            f"{file} is missing or empty, and the testbed's clusters ({known}) are not "
             f"those of {topology.name}: name the topology that it was brought up with."
         )
     write_whole(file, text)
+
+
+def _is_filled(file: Path) -> bool:
+    """Return whether something is in a file; a loss of power may leave an empty one."""
+    return file.is_file() and file.stat().st_size > 0
 
 
 def topology_file(name: str) -> Path:

@@ -17,8 +17,8 @@ from emulator.containers.image_contents import image_records
 from emulator.containers.local_bursts import local_bursts_told
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.containers.readiness import is_running
 from emulator.containers.state import HostsRecord, state_folder, testbed_state
+from emulator.containers.stopped_parts import StoppedParts
 from emulator.containers.telemetry.container_telemetry import container_telemetry
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
@@ -39,6 +39,7 @@ from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
 from emulator.model.underlay import Underlay, steadier
 from emulator.model.views import RunRequest
+from emulator.runs.following import HOST_PATIENCE_S
 from emulator.runs.holding import Testbed, held
 
 HOLDER_FILE: Final = "run.lock"
@@ -206,9 +207,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     docker_client = engine_of(state.record)
     images = image_records(docker_client, state.record.images)
     holder_file = state_folder(name) / HOLDER_FILE
-
-    def stopped_containers() -> list[str]:
-        return [part for part in state.containers if not is_running(docker_client, part)]
+    stopped_containers = StoppedParts(docker_client, state.containers, HOST_PATIENCE_S).found
 
     with BrokerClient(state.api_url, state.token) as client:
         if (emulated := state.topology.emulated) is None:
