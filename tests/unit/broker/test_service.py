@@ -206,6 +206,7 @@ def test_a_run_s_timestamps_are_in_its_own_emulated_seconds(setup):
     [
         ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson, laplace, "),
         ({"arguments": {"dilation": 1}}, InvalidInput, "arguments.dilation"),
+        ({"arguments": {"steps": 9}}, InvalidInput, "arguments.steps: poisson has no such argument"),
         ({"components": (9,)}, ImpossibleRequest, "a component of 9 processors"),
         ({"components": (6, 5, 5), "request": "unordered"}, ImpossibleRequest, "can never be placed on clusters of"),
         ({"queue": "east"}, InvalidInput, "queue: 'placement' has one queue for all jobs"),
