@@ -265,8 +265,8 @@ class Campaign(StatedScheduling):
 def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campaign:
     """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
 
-    Files that it states are beside it. If it is to run on another `topology` than its own, the jobs of its log are split
-    for that one.
+    Files that it states are beside it. If it is to run on another `topology` than its own, the jobs of its log are
+    split for that one.
 
     Raises:
         UnknownName: if neither exists.

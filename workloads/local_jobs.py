@@ -105,8 +105,8 @@ def _check_same(path: Path, stated: str | None) -> None:
     found = digest_of_log(path)
     if None not in (found, stated) and found != stated:
         raise InvalidInput(
-            f"{path}: is another log of local jobs than the campaign's, whose digest is {stated}, not {found} (put that "
-            "one back there, or begin the campaign anew)."
+            f"{path}: is another log of local jobs than the campaign's, whose digest is {stated}, not {found} (put "
+            "that one back there, or begin the campaign anew)."
         )
 
 

@@ -147,8 +147,8 @@ class Background(DocumentModel):
     """A background load that is held in a band.
 
     `band` holds the least and the most share of all processors. Below it dummy jobs are injected, above it they are
-    killed. A run is void if the load was above its band for more than `void_after_s` and no dummy job was left. A log of
-    `local_jobs` that has another digest than `log_digest` is refused; None takes any.
+    killed. A run is void if the load was above its band for more than `void_after_s` and no dummy job was left. A log
+    of `local_jobs` that has another digest than `log_digest` is refused; None takes any.
     """
 
     band: tuple[Share, Share]

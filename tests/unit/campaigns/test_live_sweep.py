@@ -13,11 +13,11 @@ from emulator.campaigns.live_sweep import (
     RunState,
     begin_sweep,
     read_sweep,
-    rerun_campaign,
     run_sweep,
     statuses,
     sweep_of,
 )
+from emulator.campaigns.run_again import rerun_campaign
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy
 from emulator.model.process_lock import ProcessLock
@@ -110,7 +110,7 @@ def test_a_sweep_of_a_campaign_with_choices_reads_back_equal(tmp_path):
     sweep = sweep_of(campaign_named("W1"), ["wf", "fcm"], [1, 3])
     assert begin_sweep(tmp_path / "sweep", sweep) == sweep
     again = begin_sweep(tmp_path / "sweep", sweep)
-    assert again.same_runs(sweep)
+    assert again.runs == sweep.runs
     assert [run.campaign.states_dilation for run in again.runs] == [False] * 4
 
 

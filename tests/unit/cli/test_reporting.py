@@ -174,6 +174,15 @@ def test_what_was_cut_short_in_a_folder_of_runs_decides_no_claim_and_is_named(ca
     assert call("claims", "sweep") == (0, expected, "left out: wf-1-interrupted (cut short)\n")
 
 
+def test_what_was_void_and_has_run_once_more_decides_no_claim_and_is_named(call, tmp_path):
+    simulated_run(tmp_path / "sweep" / "wf-1", jobs=5)
+    expected = call("claims", "sweep")[1]
+    for name in ("wf-1-void", "wf-1-void-2"):
+        simulated_run(tmp_path / "sweep" / name, jobs=5, manifest={"verdict": "void"})
+    said = "left out: wf-1-void (void, and run once more), wf-1-void-2 (void, and run once more)\n"
+    assert call("claims", "sweep") == (0, expected, said)
+
+
 def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call, runs, tmp_path):
     code, _, said = call("claims", str(runs[0]), "--topology", "das2", "--out", "out")
     assert (code, said) == (
