@@ -108,6 +108,36 @@ def test_the_live_runs_in_a_folder_are_simulated_and_compared_over_seeds(call, t
     assert found["campaigns"][0]["runs"][0]["quantities"] == single[0]["quantities"]
 
 
+def test_a_folder_of_simulations_goes_on_with_the_live_runs_that_it_lacks(call, tmp_path):
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / "w1-fcm-6-jobs")
+    assert call(*command)[0] == 0
+    first = tmp_path / "again" / "w1-fcm-6-jobs" / "manifest.json"
+    before = first.read_bytes()
+    copytree(CAMPAIGN_RECORDS / "w1-wf-20-jobs", tmp_path / "live" / "w1-wf-20-jobs")
+    code, _, said = call(*command)
+    assert (code, "Simulated before, and kept: w1-fcm-6-jobs." in said) == (0, True)
+    assert sorted(folder.name for folder in (tmp_path / "again").iterdir()) == ["w1-fcm-6-jobs", "w1-wf-20-jobs"]
+    assert first.read_bytes() == before
+    code, shown, said = call(*command)
+    assert (code, shown, "kept: w1-fcm-6-jobs, w1-wf-20-jobs." in said) == (0, "", True)
+    assert call("compare", "live", "again")[0] == 0
+
+
+def test_a_folder_of_simulations_under_other_options_or_of_other_runs_is_refused(call, tmp_path):
+    live = tmp_path / "live" / "w1-fcm-6-jobs"
+    copytree(CAMPAIGN_RECORDS / live.name, live)
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    assert call(*command)[0] == 0
+    sentence = "again/w1-fcm-6-jobs: is no whole simulation of that run, as it is now, under these options"
+    assert sentence in call(*command, "--extension-factors", "1.5")[2]
+    manifest = read_manifest(live)
+    workload = {**manifest.workload, "description": "Another run of the same name."}
+    replace_manifest(live, manifest.model_copy(update={"workload": workload}))
+    code, _, said = call(*command)
+    assert (code, sentence in said) == (1, True)
+
+
 def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
     for name in ("good", "later"):
         copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / name)
