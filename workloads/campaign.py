@@ -28,7 +28,7 @@ from emulator.model.job import (
     RunTimeLimit,
     TimeScale,
 )
-from emulator.model.project import CAMPAIGNS, locate
+from emulator.model.project import CAMPAIGNS, is_path, locate, path_beside
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
@@ -38,6 +38,7 @@ from emulator.policies.nodes.compositions import composition_named, is_compositi
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
+from workloads.local_jobs import digest_of_log
 from workloads.stated_jobs import JobList, StatedJob, is_list, is_log, read_stated_jobs
 
 MAX_JOBS = 1_000_000
@@ -155,6 +156,21 @@ class Campaign(StatedScheduling):
         """Whether it says how long its jobs execute in one cluster."""
         return self.service_s is not None or bool(self.listed)
 
+    def located(self, folder: Path) -> Campaign:
+        """Return this campaign, whose file is in `folder`, with its topology and its log where the command finds them.
+
+        The digest of the log is noted, so that a run that goes on later takes no other one.
+        """
+        topology = path_beside(folder, self.topology) if is_path(self.topology) else self.topology
+        campaign = self if topology == self.topology else self.changed(topology=topology)
+        background = self.background
+        if background is None or background.log is None:
+            return campaign
+        log = path_beside(folder, background.log)
+        digest = background.log_digest or digest_of_log(Path(log))
+        stated = background.model_dump(exclude_unset=True)
+        return campaign.changed(background={**stated, "local_jobs": log, "log_digest": digest})
+
     def carrying_jobs(self, folder: Path, topology: Topology | None = None) -> Campaign:
         """Return this campaign with the jobs of its list, whose path is relative to `folder`; itself without a list.
 
@@ -255,7 +271,8 @@ class Campaign(StatedScheduling):
 def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campaign:
     """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
 
-    If it is to run on another `topology` than its own, the jobs of its log are split for that one.
+    Files that it states are beside it. If it is to run on another `topology` than its own, the jobs of its log are
+    split for that one.
 
     Raises:
         UnknownName: if neither exists.
@@ -268,7 +285,7 @@ def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campa
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
-    return campaign.carrying_jobs(path.parent, topology)
+    return campaign.located(path.parent).carrying_jobs(path.parent, topology)
 
 
 def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:

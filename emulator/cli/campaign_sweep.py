@@ -19,7 +19,6 @@ from emulator.cli.campaign_options import (
     InterarrivalFactorOption,
     JobsOption,
     NumericsOption,
-    QueueOption,
     QuotaOption,
     RepeatVoidOption,
     ReplicasOption,
@@ -53,6 +52,15 @@ PoliciesOption = Annotated[
         help="Placement policies, joined by commas.", show_default="the campaign's", autocompletion=completion.policies
     ),
 ]
+QueuesOption = Annotated[
+    str,
+    typer.Option(
+        "--queue",
+        help="Queue disciplines, joined by commas.",
+        show_default="the campaign's",
+        autocompletion=completion.queues,
+    ),
+]
 SeedsOption = Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")]
 RepeatsOption = Annotated[
     int,
@@ -62,8 +70,12 @@ DetachOption = Annotated[bool, typer.Option("--detach", help="Run it in a proces
 DetachRestOption = Annotated[
     bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
 ]
+VoidOption = Annotated[
+    bool, typer.Option("--void", help="Run what is void once more, too; what it recorded is kept beside it.")
+]
 SweepFolderOption = Annotated[
-    Path | None, typer.Option("--out", help="The sweep's folder: new, or one to go on with; else one in ./runs.")
+    Path | None,
+    typer.Option("--out", help="The sweep's folder: new, or one to go on with or to extend; else one in ./runs."),
 ]
 
 
@@ -99,7 +111,7 @@ def sweep(
     seeds: SeedsOption = "1",
     repeats: RepeatsOption = 1,
     topology: TopologyOption = None,
-    queue: QueueOption = None,
+    queues: QueuesOption = "",
     quota: QuotaOption = None,
     jobs: JobsOption = None,
     dilation: CampaignDilationOption = None,
@@ -116,7 +128,7 @@ def sweep(
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a campaign under several policies and seeds, one run after another, in one folder.
+    """Run a campaign under several policies, queues and seeds, one run after another, in one folder.
 
     Example: testbed campaign sweep W1 --policy wf,cm,fcm --seeds 1-3 --time-scale 10
     """
@@ -125,17 +137,17 @@ def sweep(
     from emulator.runs.container_testbed import testbed_named
 
     chosen, requested = chosen_campaign(
-        campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
+        campaign, queue=None, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
         topology=topology, quota=quota, numerics=numerics, interarrival_factor=interarrival_factor,
     )  # fmt: skip
-    policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = live_sweep.sweep_of(
-        chosen, policies, parse_seeds(seeds), repeats=repeats, dilation=requested, repeat_void=repeat_void,
-        even_if_hopeless=even_if_hopeless,
+        chosen, _names(policy), parse_seeds(seeds), queues=_names(queues), repeats=repeats, dilation=requested,
+        repeat_void=repeat_void, even_if_hopeless=even_if_hopeless,
     )  # fmt: skip
-    with testbed_named(name) as testbed:
-        live_sweep.check_sweep(testbed, planned)
     path = run_path(out, f"{chosen.name}-sweep")
+    joined = live_sweep.joined_sweep(path, planned)
+    with testbed_named(name) as testbed:
+        live_sweep.check_sweep(testbed, path, joined)
     live_sweep.begin_sweep(path, planned)
     if detached:
         _say_detached(detach(path, name), path, as_json=as_json)
@@ -146,6 +158,7 @@ def sweep(
 def resume(
     context: typer.Context,
     directory: SweepArgument,
+    void_again: VoidOption = False,
     even_if_hopeless: EvenIfHopelessOption = False,
     repeat_void: RepeatVoidOption = 0,
     detached: DetachRestOption = False,
@@ -159,6 +172,7 @@ def resume(
     """
     from emulator.campaigns import live_sweep
     from emulator.campaigns.live_sweep_process import detach
+    from emulator.campaigns.run_again import rerun_campaign
     from emulator.cli.progress import run_progress
     from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
@@ -166,16 +180,18 @@ def resume(
     if live_sweep.is_sweep(directory):
         refuse_given(context, {"even_if_hopeless", "repeat_void"}, "a sweep goes on as it began")
         if detached:
-            live_sweep.read_sweep(directory)
-            _say_detached(detach(directory, name), directory, as_json=as_json)
+            with testbed_named(name) as testbed:
+                live_sweep.check_sweep(testbed, directory, live_sweep.read_sweep(directory), void_again=void_again)
+            _say_detached(detach(directory, name, void_again=void_again), directory, as_json=as_json)
         else:
-            _run(directory, name, require, as_json=as_json)
+            _run(directory, name, require, void_again=void_again, as_json=as_json)
         return
     refuse_given(context, {"detached"}, f"{directory} is no sweep's folder")
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        path = live_sweep.rerun_campaign(
-            testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
-        )
+        path = rerun_campaign(
+            testbed, directory, report_progress, void_again=void_again, repeat_void=repeat_void,
+            even_if_hopeless=even_if_hopeless,
+        )  # fmt: skip
     check_required(require, show_run_directories([path], as_json=as_json))
 
 
@@ -221,15 +237,21 @@ def _say_detached(process: int, path: Path, *, as_json: bool) -> None:
         say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
 
 
-def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
-    """Run what is left of the sweep in `path`, and show all of its runs."""
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in `text`, which commas join."""
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def _run(path: Path, name: str, require: Judgement, *, as_json: bool, void_again: bool = False) -> None:
+    """Run what is left of the sweep in `path`, with `void_again` also what is void, and show all of its runs."""
     from emulator.campaigns import live_sweep
     from emulator.cli.progress import run_progress
     from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        found = live_sweep.run_sweep(testbed, path, live_sweep.read_sweep(path), report_progress)
+        begun = live_sweep.read_sweep(path)
+        found = live_sweep.run_sweep(testbed, path, begun, report_progress, void_again=void_again)
     verdicts = show_run_directories([each.path for each in found], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
     check_required(require, verdicts)
@@ -253,15 +275,15 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     is_left = manifest.progress is RunProgress.RUNNING and not written
     state = live_sweep.RunState.INTERRUPTED if is_left else manifest.progress
     row: dict[str, object] = {
-        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": state.value,
-        "jobs": f"{ended} of {manifest.jobs}",
+        "run": str(directory), "policy": manifest.policy, "queue": manifest.queue, "seed": manifest.seed,
+        "state": state.value, "jobs": f"{ended} of {manifest.jobs}",
         "verdict": manifest.verdict if manifest.progress is RunProgress.COMPLETE else "",
     }  # fmt: skip
     return [row], is_left or manifest.progress is not RunProgress.RUNNING
 
 
 def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
-    """Say in a line that nothing runs in `directory` though not all of `rows` are complete."""
+    """Say in a line that nothing runs in `directory` though not all of `rows` are complete, or some are void."""
     from emulator.model.records import RunProgress
 
     if any(row["state"] != RunProgress.COMPLETE.value for row in rows):
@@ -270,13 +292,15 @@ def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
             "left; if the testbed is still held, `testbed campaign stop` frees it first).",
             to_error=True,
         )
+    elif any(row["verdict"] == Judgement.VOID.value for row in rows):
+        say(f"What is void can run once more: `testbed campaign resume {directory} --void`.", to_error=True)
 
 
 def _row(found: RunStatus) -> dict[str, object]:
     campaign = found.run.campaign
     return {
-        "run": found.path.name, "policy": campaign.policy, "seed": found.run.seed, "state": found.state.value,
-        "jobs": f"{found.ended} of {found.jobs}", "verdict": found.verdict,
+        "run": found.path.name, "policy": campaign.policy, "queue": campaign.queue, "seed": found.run.seed,
+        "state": found.state.value, "jobs": f"{found.ended} of {found.jobs}", "verdict": found.verdict,
     }  # fmt: skip
 
 
@@ -300,8 +324,8 @@ def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list
         is_orphaned = testbed.is_orphaned(run)
     jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     row: dict[str, object] = {
-        "run": run.request.name, "policy": run.request.policy, "seed": run.request.seed, "state": run.state.value,
-        "dilation": run.request.dilation, "jobs": jobs,
+        "run": run.request.name, "policy": run.request.policy, "queue": run.request.queue, "seed": run.request.seed,
+        "state": run.state.value, "dilation": run.request.dilation, "jobs": jobs,
     }  # fmt: skip
     if is_orphaned:
         say(

@@ -77,12 +77,12 @@ def claims(
 
 
 def _recorded(paths: Iterable[Path]) -> list[Path]:
-    """Return the runs at `paths`; what was cut short in a folder of runs is left out, and named."""
+    """Return the runs at `paths`; what does not count in a folder of runs is left out, and named."""
     found: list[Path] = []
     for path in paths:
-        whole, cut_short = whole_runs_in(path)
-        if cut_short:
-            say(f"left out: {', '.join(run.name for run in cut_short)} (cut short)", to_error=True)
+        whole, left_out = whole_runs_in(path)
+        if left_out:
+            say(f"left out: {', '.join(left_out)}", to_error=True)
         found += whole
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -179,35 +179,68 @@ def _simulate_folder(
 ) -> list[Judgement]:
     """Simulate what each live run in `folder` did, each into a folder of the same name in `out`; return the verdicts.
 
-    If it fails or is interrupted, it leaves no simulation in `out`.
+    Simulations of these runs that are in `out` are kept. If it fails or is interrupted, it leaves no new one there.
 
     Raises:
-        InvalidInput: if no folder is named for them, or the one that is named is not empty.
+        InvalidInput: if no folder is named for them, or the one that is named holds something else.
     """
     from emulator.runs.folders import all_or_none, live_runs_in
-    from emulator.runs.run_directory import check_free
+    from emulator.runs.run_directory import read_manifest
 
     if out is None or jobs_out is not None:
         raise InvalidInput(
             f"{folder} is a folder of runs: name a folder for their simulations with --out (and no --jobs-out)."
         )
     found = live_runs_in(folder)
-    check_free(out)
+    before = _simulations_in(out)
     compile_simulator(partial(prepare, found.runs[0]))
     from emulator.campaigns.simulated import simulate_prepared
     from emulator.cli.simulation_tables import show_simulations
 
     # All are read before the first is simulated, so that a bad one leaves nothing half done.
     prepared = {run.name: prepare(run) for run in found.runs}
+    kept = [name for name in prepared if name in before]
+    _check_recorded(out, {name: prepared.pop(name) for name in kept})
     with all_or_none([out / name for name in prepared]):
         simulated = {
             name: (subject, simulate_prepared(subject, options, None, out / name))
             for name, (subject, options) in prepared.items()
         }
-    verdicts = show_simulations(simulated, as_json=as_json)
+    verdicts = show_simulations(simulated, as_json=as_json) if simulated or as_json else []
+    if kept:
+        say(f"Simulated before, and kept: {', '.join(kept)}.", to_error=True)
+        verdicts += [Judgement(read_manifest(out / name).verdict) for name in kept]
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
     return verdicts
+
+
+def _simulations_in(out: Path) -> set[str]:
+    """Return the names of the simulations in the folder `out`.
+
+    Raises:
+        InvalidInput: if it holds something else.
+    """
+    from emulator.model.records import RunKind
+    from emulator.runs.folders import is_folder_of_runs, runs_in
+    from emulator.runs.run_directory import check_free, read_manifest
+
+    runs = runs_in(out) if is_folder_of_runs(out) else []
+    if not runs or any(read_manifest(run).kind is not RunKind.SIMULATION for run in runs):
+        check_free(out)
+    return {run.name for run in runs}
+
+
+def _check_recorded(out: Path, prepared: Mapping[str, tuple[SimulatedWorkload, SimulationOptions]]) -> None:
+    """Raise `InvalidInput` unless each folder in `out` that is named holds the simulation that was `prepared`."""
+    from emulator.campaigns.simulated import is_recorded
+
+    for name, (subject, options) in prepared.items():
+        if not is_recorded(out / name, subject, options):
+            raise InvalidInput(
+                f"{out / name}: is no whole simulation of that run, as it is now, under these options (remove it, or "
+                "choose another folder with --out)."
+            )
 
 
 def _say_what_is_recorded(out: Path | None, warm_up: int) -> None:
