@@ -13,6 +13,7 @@ page_notes           what the recorder tells the live page
 run_directory        rows as a run's files, and these read back
 folders              folders of runs
 surroundings         the host and the versions, as a manifest records them
+program_version      which program made a run: a digest of its sources, and its commit
 
 What is observed meanwhile:
 
