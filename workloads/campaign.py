@@ -315,10 +315,16 @@ def refuse_sources(campaign: Campaign, path: Path) -> None:
         InvalidInput: if it does.
     """
     if campaign.sources:
-        raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
+        raise InvalidInput(
+            f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS), or run a record "
+            "once more (`testbed campaign run --like RUN`)."
+        )
     if campaign.listed or campaign.left_out:
         key = "listed" if campaign.listed else "left_out"
-        raise InvalidInput(f"{path}: {key}: a campaign file holds no jobs; name their file (job_list: FILE.jsonl).")
+        raise InvalidInput(
+            f"{path}: {key}: a campaign file holds no jobs; name their file (job_list: FILE.jsonl), or run a record "
+            "once more (`testbed campaign run --like RUN`)."
+        )
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

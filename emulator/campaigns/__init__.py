@@ -7,6 +7,7 @@ load_generator        the subprocess that submits its schedule
 dilation              its dilation: as stated, or found by pilots
 background            its background load, from the start of the run's clock to the end of its jobs
 standing_background   a background load that no campaign owns
+live_like_run         a campaign like a recorded one, from its directory
 live_sweep            a campaign under several policies, queues and seeds, in a folder that can grow
 live_sweep_process    the process that runs such a sweep
 run_again             interrupted and void campaigns once more

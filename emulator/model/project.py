@@ -24,6 +24,7 @@ MANUAL = PROJECT_ROOT / "docs"
 """The folder of the manual's pages."""
 
 SECTIONS = {
+    "archive": ("run-a-campaign", "What to archive for a paper"),
     "background": ("run-a-campaign", "Background load"),
     "bandwidths": ("files", "Bandwidths"),
     "campaign": ("formats", "A campaign"),
