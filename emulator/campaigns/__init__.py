@@ -22,6 +22,8 @@ simulated_background  the background load of a simulated campaign
 modelled_jobs         the jobs of a campaign with their execution times, drawn or by the model
 job_times             execution times of jobs whose application is known, measured or by the model
 simulation_sweep      a workload simulated over policies, queues, loads and seeds
+swept_workload        that workload: what its simulations share and read
+offered_load          the load that jobs offer, and the same jobs at another
 published_cases       the published campaigns under every policy that a claim compares
 
 What a live run did, simulated:

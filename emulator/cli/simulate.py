@@ -19,8 +19,12 @@ from emulator.cli.simulation_options import (
     EstimateFactorOption,
     FactorsOption,
     GeneratedOption,
+    InterarrivalFactorOption,
     JobsOption,
     JobsPerLinkOption,
+    MiddlewareOption,
+    ReplicasOption,
+    TimeScaleOption,
     WarmUpOption,
 )
 from emulator.fidelity.judgement import Judgement
@@ -61,21 +65,8 @@ BandOption = Annotated[
     str | None,
     typer.Option(metavar="LOW-HIGH|none", help="Band of a campaign's background load in percent, instead of its own."),
 ]
-ReplicasOption = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Replicas of every input file of a campaign, at different sites."),
-]
-InterarrivalFactorOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="F", help="Multiplies a campaign's mean interarrival time: 0.5 makes jobs come twice as often."
-    ),
-]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
-MiddlewareOption = Annotated[
-    bool | None, typer.Option(help="Add the topology's middleware overhead (default for campaigns).")
-]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
 RunOutOption = Annotated[
     Path | None, typer.Option("--out", help="Leave a run's directory here, new or empty, as a live run does.")
@@ -128,6 +119,7 @@ def simulate(
     band: BandOption = None,
     replicas: ReplicasOption = None,
     interarrival_factor: InterarrivalFactorOption = None,
+    time_scale: TimeScaleOption = None,
     jobs: JobsOption = None,
     load: LoadOption = None,
     component_limit: ComponentLimitOption = None,
@@ -152,9 +144,9 @@ def simulate(
         check_queue_name(queue)
     draw = seed if "seed" in given_options(context) else None
     prepare = partial(
-        _prepared, workload, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
+        _prepared, workload, times, tuple(extension_factors or ()), grid, draw, topology=topology, clusters=clusters,
         policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
-        interarrival_factor=interarrival_factor,
+        interarrival_factor=interarrival_factor, time_scale=time_scale,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
@@ -263,7 +255,7 @@ def _check_subject(context: typer.Context, workload: str | None, like: Path | No
 def _prepared(
     workload: str | None,
     times: Times | None,
-    extension_factors: str | None,
+    extension_factors: tuple[str, ...],
     grid: int | None,
     draw: int | None,
     like: Path | None,

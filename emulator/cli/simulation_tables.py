@@ -13,6 +13,7 @@ from emulator.cli.foreign_text import say, say_left_out
 from emulator.cli.tables import show_rows
 from emulator.fidelity.judgement import Judgement
 from emulator.model.counts import number_of
+from emulator.model.times import TimeSource
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
@@ -68,14 +69,26 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     times = subject.times
     if times is None:
         return
-    by_source = times.jobs_by_source().items()
-    jobs = ", ".join(f"{number_of(number, 'job')} {source}" for source, number in by_source)
-    say(f"Execution times: {jobs}.", to_error=True)
+    in_table = None if times.table is None else times.jobs_in_table()
+    say(f"Execution times: {times_sentence(times.jobs_by_source(), in_table)}", to_error=True)
     for application in times.assumed_lengths():
         say(
             f"Jobs of {application!r} do not state how long they run: {UNSTATED_ITERATIONS} iterations are assumed.",
             to_error=True,
         )
+
+
+def times_sentence(by_source: Mapping[str, int], in_table: int | None) -> str:
+    """Return how many jobs got their times from each source and, with a table of factors, how many are in that.
+
+    With a table, that no job is measured is said, too.
+    """
+    always = () if in_table is None else (TimeSource.MEASURED,)
+    sources = [each for each in TimeSource if by_source.get(each) or each in always]
+    jobs = ", ".join(f"{number_of(by_source.get(each, 0), 'job')} {each}" for each in sources)
+    if in_table is None:
+        return f"{jobs}."
+    return f"{jobs}. The table held the factors of {number_of(in_table, 'job')}."
 
 
 def _say_what_was_ended(subject: SimulatedWorkload, result: SimulationResult) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from emulator.campaigns.offered_load import load_of
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.catalogue import topology_named
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import JobRow, Manifest, RunKind
@@ -150,3 +153,13 @@ def test_runs_side_by_side_say_their_time_scales(run):
     rows = {row["quantity"]: row for row in summary_table(summaries, ["one", "two"])}
     assert rows["time scale"] == {"quantity": "time scale", "one": "1", "two": "2"}
     assert [run_object(summary, "run")["time_scale"] for summary in summaries] == [1.0, 2.0]
+
+
+def test_a_report_says_the_load_that_the_jobs_of_a_campaign_offered(run, tmp_path):
+    subject, _ = simulate_workload("W1", SimulationOptions(jobs=8, seed=4, band="none"), out=tmp_path / "w1")
+    load = load_of(tuple(subject.jobs), subject.topology.processors)
+    summaries, labels = [summarize(read_run(path)) for path in (tmp_path / "w1", run)], ["w1", "unknown"]
+    rows = {row["quantity"]: row for row in summary_table(summaries, labels)}
+    assert rows["offered load"] == {"quantity": "offered load", "w1": f"{load:.6g}", "unknown": ""}
+    offered = [run_object(*labelled)["offered_load"] for labelled in zip(summaries, labels, strict=True)]
+    assert offered == [pytest.approx(load), None]
