@@ -149,24 +149,64 @@ def factor_row(factor: float, *components: int, width: float = 0.05) -> Extensio
     )  # fmt: skip
 
 
+def measurement(run: Timelines, *rows: ExtensionFactorRow) -> Timelines:
+    """A whole measurement that found these factors."""
+    own = like(run, name="measure-laplace", kind=RunKind.MEASUREMENT)
+    return replace(own, records=replace(own.records, extension_factors=list(rows)))
+
+
+def factor_parts(runs: list[Timelines]) -> dict[str, dict[str, Decision]]:
+    """Return the parts of C29 that are about measured factors, by the kind of runs that decide them."""
+    return {
+        decided.at: {part.says: part for part in decided.decisions if part.says.startswith("measured factor")}
+        for decided in decided_claims(runs)
+        if decided.claim.id == "C29"
+    }
+
+
 def test_execution_by_clusters_comes_from_measured_factors_too(w1):
     measured = replace(w1, records=replace(w1.records, extension_factors=[factor_row(1.3, 18, 18)]))
     found = parts([measured], "C29")
-    assert found["measured factor of laplace on 36 processors in 2 clusters, above 1"].verdict is SHOWN
+    assert found["measured factor of laplace on 36 processors in 2 clusters, above 1.2"].verdict is SHOWN
     assert any("heat on 36 processors" in says for says in found)
 
 
-def test_a_whole_measurement_decides_by_its_factors_over_several_clusters(w1):
+def test_a_whole_measurement_decides_by_its_factors_over_the_most_clusters(w1):
     """Its rows of one cluster are the one that the factors are relative to, and the one run as if co-allocated."""
-    rows = [factor_row(1.0, 36, width=0.0), factor_row(0.9, 36), factor_row(1.3, 18, 18), factor_row(1.4, 9, 9, 9, 9)]
-    own = like(w1, name="measure-laplace", kind=RunKind.MEASUREMENT)
-    measured = replace(own, records=replace(own.records, extension_factors=rows))
-    (decided,) = (decided for decided in decided_claims([measured]) if decided.claim.id == "C29")
+    rows = [factor_row(1.0, 36, width=0.0), factor_row(0.9, 36), factor_row(1.1, 18, 18), factor_row(1.4, 9, 9, 9, 9)]
+    (decided,) = decided_claims([measurement(w1, *rows)])
+    assert (decided.claim.id, decided.at, decided.verdict) == ("C29", "measurement", SHOWN)
     assert [(decision.says, decision.value) for decision in decided.decisions] == [
-        (f"measured factor of laplace on 36 processors in {clusters} clusters, above 1", factor)
-        for clusters, factor in ((2, 1.3), (4, 1.4))
+        ("measured factor of laplace on 36 processors in 4 clusters, above 1.2", 1.4)
     ]
-    assert decided.verdict is SHOWN
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0748, NOT_SHOWN), (1.18, UNDECIDED), (1.3, SHOWN)])
+def test_a_factor_rises_markedly_if_it_is_more_than_a_fifth(w1, factor, verdict):
+    (decided,) = decided_claims([measurement(w1, factor_row(factor, 9, 9, 9, 9))])
+    assert decided.verdict is verdict
+
+
+def test_a_problem_is_an_application_on_a_grid_and_a_number_of_processors(w1):
+    rows = [factor_row(1.3, 18, 18), factor_row(1.4, 12, 12, 12).model_copy(update={"grid": 3600})]
+    assert list(factor_parts([measurement(w1, *rows)])["measurement"]) == [
+        "measured factor of laplace on 36 processors in 2 clusters, above 1.2",
+        "measured factor of laplace grid 3600 on 36 processors in 3 clusters, above 1.2",
+    ]
+
+
+def test_measured_factors_are_live_values_and_decide_nothing_on_simulations(w1):
+    measured, simulated = measurement(w1, factor_row(1.3, 18, 18)), like(w1, kind=RunKind.SIMULATION)
+    says = "measured factor of laplace on 36 processors in 2 clusters, above 1.2"
+    found = factor_parts([measured, simulated])
+    assert {at: list(factors) for at, factors in found.items()} == {"measurement": [says], "simulation": []}
+    found = factor_parts([measured, simulated, w1])
+    assert {at: list(factors) for at, factors in found.items()} == {"campaign": [says], "simulation": []}
+
+
+def test_jobs_over_one_number_of_clusters_leave_the_execution_time_open(w1):
+    (part,) = parts([like(w1, jobs=lambda job: {"clusters": 2})], "C29").values()
+    assert part.verdict is UNDECIDED
 
 
 def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iterations(w1):
