@@ -31,6 +31,11 @@ def response_s(job: JobRow) -> float | None:
     return job.response_time_s
 
 
+def finish_s(job: JobRow) -> float | None:
+    """Return when a job finished."""
+    return job.finished_s
+
+
 def execution_s(job: JobRow) -> float | None:
     """Return the execution time of a job."""
     return job.execution_time_s

@@ -13,7 +13,7 @@ from emulator.fidelity.intervals import Estimate, ratio_of_means
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import JobRow
 from emulator.runs.equal_jobs import but_for_its_length
-from emulator.studies.campaign_runs import CampaignRun, of_case, ratio_of
+from emulator.studies.campaign_runs import CampaignRun, difference_over, of_case, ratio_of
 from emulator.studies.campaign_statements import (
     StatedPart,
     clusters_combined,
@@ -133,26 +133,10 @@ def _queues(cases: Cases) -> Iterator[StatedPart]:
         says = f"W1, queue time: {policy} and wf differ by less than {SIMILAR_QUEUES:.0%} of wf's response time"
         mine, others = cases[W1, policy], cases[W1, "wf"]
         yield missing(says, W1_under_it=mine, W1_under_wf=others) or stated(
-            says, _difference(mine, others), -SIMILAR_QUEUES, SIMILAR_QUEUES, (*mine, *others)
+            says, difference_over(mine, others, queue_s, response_s), -SIMILAR_QUEUES, SIMILAR_QUEUES, (*mine, *others)
         )
     for policy in ("cm", "wf"):
         yield less(f"W2, queue time: fcm < {policy} × {MUCH:.3g}", queue_s, cases[W2, "fcm"], cases[W2, policy], MUCH)
-
-
-def _difference(runs: Sequence[CampaignRun], others: Sequence[CampaignRun]) -> Estimate | None:
-    """Return the difference of mean queue times, over the response time of `others`, with an interval of both.
-
-    Only runs of seeds that both cases have count, as in `ratio_of`; without such seeds all count.
-    """
-    common = {run.seed for run in runs} & {run.seed for run in others}
-    if common:
-        runs, others = ([run for run in case if run.seed in common] for case in (runs, others))
-    mine, theirs = ratio_of(runs, queue_s, others, response_s), ratio_of(others, queue_s, others, response_s)
-    if mine is None or theirs is None or mine.low is None or theirs.low is None:
-        return None
-    half = math.hypot(mine.value - mine.low, theirs.value - theirs.low)
-    value = mine.value - theirs.value
-    return Estimate(value, value - half, value + half, min(mine.n, theirs.n))
 
 
 def _dominance(cases: Cases) -> Iterator[StatedPart]:

@@ -103,6 +103,46 @@ def test_queue_times_are_compared_over_the_seeds_that_both_cases_have(w1):
     assert decision.verdict is SHOWN
 
 
+def test_equal_queue_times_are_similar_however_much_seeds_differ(w1):
+    """What a seed does to both policies is no difference between them."""
+
+    def queued(seconds: float) -> Any:
+        return lambda job: {"queue_time_s": seconds, "response_time_s": 100.0}
+
+    runs = [
+        like(w1, policy=policy, seed=seed, jobs=queued(seconds))
+        for policy in ("wf", "cm")
+        for seed, seconds in ((1, 5.0), (2, 20.0), (3, 90.0))
+    ]
+    decision = parts(runs, "C32")["W1, queue time: cm and wf differ by less than 10% of wf's response time"]
+    assert (decision.value, decision.low, decision.high) == pytest.approx((0.0, 0.0, 0.0))
+    assert decision.verdict is SHOWN
+
+
+def test_queue_times_of_other_seeds_are_compared_as_independent(w1):
+    def queued(job: JobRow) -> dict[str, float]:
+        return {"queue_time_s": 10.0 + job.job % 5, "response_time_s": 100.0}
+
+    runs = [like(w1, policy=policy, seed=seed, jobs=queued) for policy, seed in (("wf", 1), ("cm", 2))]
+    decision = parts(runs, "C32")["W1, queue time: cm and wf differ by less than 10% of wf's response time"]
+    assert decision.value == pytest.approx(0.0)
+    assert decision.low is not None
+    assert decision.low < 0.0
+
+
+def test_with_one_seed_only_jobs_that_finished_under_both_policies_are_compared(w1):
+    longest = max(w1.records.jobs, key=lambda job: job.wait_time_s or 0.0)
+
+    def failing(job: JobRow) -> dict[str, str]:
+        return {"state": "failed"} if job.name == longest.name else {}
+
+    found = parts([w1, like(w1, policy="cm", jobs=failing)], "C30")["W1, wait: cm < wf"]
+    assert (found.value, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
+    # Jobs of two campaigns are never the same ones, so all of them count.
+    growth = parts([w1, like(w1, name="w2", jobs=lambda job: {"name": f"w2-{job.job}"})], "C31")
+    assert growth["wf, execution: W2 > W1"].value == pytest.approx(1.0)
+
+
 def test_two_runs_of_one_case_and_seed_are_refused(w1):
     with pytest.raises(InvalidInput, match="is a run of the same campaign, policy and seed as"):
         decided_claims([w1, w1])
