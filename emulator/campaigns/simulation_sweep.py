@@ -40,7 +40,7 @@ QUANTITIES: Final = (
 )  # fmt: skip
 """The quantities of which a sweep gives means and intervals over its seeds."""
 
-OUTCOMES_VERSION: Final = 4
+OUTCOMES_VERSION: Final = 5
 """What the quantities of an outcome are and mean: raise it when that changes, so that stored ones are not taken."""
 
 MOST_LOADS: Final = 10_000

@@ -111,7 +111,7 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
         gross_utilization=kept.gross_processor_s / capacity if capacity else None,
         net_utilization=kept.net_processor_s / capacity if capacity else None,
         window_s=window_s,
-        makespan_s=max(0.0, kept.last_departure_s - kept.first_arrival_s),
+        makespan_s=max(0.0, kept.last_finish_s - kept.first_arrival_s),
         waiting_at_last_arrival=kept.waiting_at_last_arrival,
         saturated=ended_early or _is_saturated(kept, means),
         batch_jobs=batches.batch_jobs,

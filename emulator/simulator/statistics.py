@@ -94,7 +94,7 @@ class Observations:
         self.first_arrival_s: float = 0.0
         self.counted_from_s: float = 0.0
         self.last_arrival_s: float = 0.0
-        self.last_departure_s: float = 0.0
+        self.last_finish_s: float = 0.0
         self.gross_processor_s: float = 0.0
         self.net_processor_s: float = 0.0
         self.waiting_at_last_arrival: int = 0
@@ -125,7 +125,9 @@ class Observations:
     ) -> None:
         """Note that a job has finished; `queue` is negative if the job was submitted to no particular queue."""
         self.finished += 1
-        self._note_end(finish_s)
+        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
+        if finish_s > self.last_finish_s:
+            self.last_finish_s = finish_s
         counted = number - self.warm_up_jobs
         if counted < 0:
             return
@@ -145,12 +147,6 @@ class Observations:
                 self.by_queue[queue] = sums
             sums.add(response_s, wait_s, execution_s)
 
-    def note_reached_limit(self, finish_s: float) -> None:
+    def note_reached_limit(self) -> None:
         """Note that a job was ended at the run-time limit: none of its times is a result."""
         self.reached_limit += 1
-        self._note_end(finish_s)
-
-    def _note_end(self, finish_s: float) -> None:
-        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
-        if finish_s > self.last_departure_s:
-            self.last_departure_s = finish_s
