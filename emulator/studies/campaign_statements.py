@@ -79,11 +79,6 @@ def stated(says: str, value: Estimate | None, low: float, high: float, runs: Ite
     return ValuePart(says, value, Range(low, high), void=is_open)
 
 
-def counted(says: str, value: float, low: float, high: float, runs: Iterable[CampaignRun]) -> ValuePart:
-    """State that a number which is certain, such as a largest one, lies between `low` and `high`."""
-    return ValuePart(says, Estimate(value, None, None, 1), Range(low, high), void=any(run.is_void for run in runs))
-
-
 def missing(says: str, **cases: Sequence[CampaignRun]) -> OpenPart | None:
     """Return the part as open if one of its `cases`, by name, has no run; None if all have."""
     without = [name.replace("_", " ") for name, runs in cases.items() if not runs]

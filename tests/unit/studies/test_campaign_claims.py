@@ -370,11 +370,26 @@ def _total(run: Timelines) -> float:
 
 def test_queues_are_counted_and_saturation_is_what_waits_at_the_end(w50):
     run = CampaignRun.of(w50)
-    found = parts([w50], "C39")
-    assert found["W50, cf, 3 replicas, longest queue, above 10 and below 40"].value == run.longest_queue
-    says = "W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"
-    assert found[says].value == run.waiting_at_last_arrival
-    assert found[says].verdict is (SHOWN if run.waiting_at_last_arrival > 10 else NOT_SHOWN)
+    found = parts([w50, like(w50, seed=9)], "C39")
+    assert found["W50, cf, 3 replicas, mean longest queue, above 10 and below 40"].value == run.longest_queue
+    decision = found["W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"]
+    assert (decision.value, decision.low) == pytest.approx((run.waiting_at_last_arrival, run.waiting_at_last_arrival))
+    assert decision.verdict is (SHOWN if run.waiting_at_last_arrival > 10 else NOT_SHOWN)
+
+
+def test_queues_of_several_runs_are_means_with_intervals_and_one_run_decides_nothing(w50):
+    idle = like(w50, seed=9, jobs=lambda job: {"placed_s": job.submitted_s})
+    longest, left = (
+        f"W50, cf, 3 replicas, {part}"
+        for part in ("mean longest queue, above 10 and below 40", "jobs waiting at the end of the arrivals, more than 10")
+    )
+    alone, both = parts([w50], "C39"), parts([w50, idle], "C39")
+    assert {alone[says].verdict for says in (longest, left)} == {UNDECIDED}
+    busy, empty = CampaignRun.of(w50), CampaignRun.of(idle)
+    assert busy.longest_queue > empty.longest_queue
+    assert both[longest].value == pytest.approx((busy.longest_queue + empty.longest_queue) / 2)
+    assert both[longest].low is not None
+    assert both[longest].low < empty.longest_queue
 
 
 def test_transfers_are_compared_between_policies_and_replicas(w50):
