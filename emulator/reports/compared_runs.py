@@ -199,7 +199,7 @@ def finished_names(run: RunRecords) -> set[str]:
 def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
     """Return every quantity of a run, by name and statistic; times and transfers are those of the jobs with `names`.
 
-    The makespan ends with the last of these jobs, and so does the time over which the utilization by all jobs is counted.
+    The makespan ends with the last of these jobs, and so does the time over which the use by all jobs is counted.
     """
     compared = [job for job in run.jobs if job.state == JobState.FINISHED and job.name in names]
     found: dict[tuple[str, str], float] = {}

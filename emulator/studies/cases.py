@@ -18,6 +18,9 @@ BACKLOG: Final = 0.015
 HOPELESS_BACKLOG: Final = 5 * BACKLOG
 """Once this share of all arrivals waits, the backlog will not shrink again: the simulation can stop."""
 
+RESPONSE_VERSION: Final = 2
+"""What the quantities of a response mean: raise it when one changes, so that stored outcomes are not taken."""
+
 LOAD_TOLERANCE: Final = 0.004
 LOWEST_LOAD: Final = 0.2
 HIGHEST_LOAD: Final = 1.0
@@ -36,7 +39,8 @@ class ResponseCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return f"response {self.workload} {self.queue} load={self.load!r} jobs={self.jobs} seed={self.seed}"
+        of = f"{self.workload} {self.queue} load={self.load!r} jobs={self.jobs} seed={self.seed}"
+        return f"response {of} version={RESPONSE_VERSION}"
 
     def run(self) -> Outcome:
         """Simulate until all jobs have finished; return times of all jobs, and of single- and multicomponent ones."""

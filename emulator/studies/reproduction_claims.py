@@ -1,8 +1,8 @@
 """Claims C25 to C28, of the measurement study on DAS-2, stated on what a reproduction measured.
 
 Each part of a claim is a measured value and the range in which the claim says it lies. What a reproduction did not
-measure is left out of its claims, and a value without an interval, as of a cell that ran once, decides nothing. `claims`
-decides them.
+measure is left out of its claims, and a value without an interval, as of a cell that ran once, decides nothing.
+`claims` decides them.
 """
 
 from __future__ import annotations
@@ -189,8 +189,13 @@ def _helping(times: CommunicationTimes) -> Iterator[ValuePart]:
 
 
 def _communication_times(reproduced: Reproduced) -> CommunicationTimes:
-    found = [(row, setup_of(row, records.communication)) for records in reproduced.parts for row in records.communication]
-    return {(row.grid, setup, row.synchronized): row for row, setup in found if setup is not None}
+    found: dict[tuple[int | None, Setup, bool], CommunicationRow] = {}
+    for records in reproduced.parts:
+        for row in records.communication:
+            setup = setup_of(row, records.communication)
+            if setup is not None:
+                found[row.grid, setup, row.synchronized] = row
+    return found
 
 
 def _factor(row: ReproductionRow) -> Estimate:

@@ -379,10 +379,8 @@ def test_queues_are_counted_and_saturation_is_what_waits_at_the_end(w50):
 
 def test_queues_of_several_runs_are_means_with_intervals_and_one_run_decides_nothing(w50):
     idle = like(w50, seed=9, jobs=lambda job: {"placed_s": job.submitted_s})
-    longest, left = (
-        f"W50, cf, 3 replicas, {part}"
-        for part in ("mean longest queue, above 10 and below 40", "jobs waiting at the end of the arrivals, more than 10")
-    )
+    longest = "W50, cf, 3 replicas, mean longest queue, above 10 and below 40"
+    left = "W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"
     alone, both = parts([w50], "C39"), parts([w50, idle], "C39")
     assert {alone[says].verdict for says in (longest, left)} == {UNDECIDED}
     busy, empty = CampaignRun.of(w50), CampaignRun.of(idle)

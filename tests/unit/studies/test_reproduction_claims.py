@@ -188,9 +188,12 @@ def test_cells_that_ran_once_have_no_interval_and_decide_nothing():
 
 
 def test_an_interval_of_communication_that_reaches_across_decides_nothing():
-    wide = [row.model_copy(update={"ci_low": row.communication_s / 40, "ci_high": row.communication_s * 40})
-            for row in published_totals()]  # fmt: skip
-    helping = [part for part in decided(published_communication(), totals=wide)["C28"].decisions if "over not" in part.says]
+    wide = [
+        row.model_copy(update={"ci_low": row.communication_s / 40, "ci_high": row.communication_s * 40})
+        for row in published_totals()
+    ]
+    decisions = decided(published_communication(), totals=wide)["C28"].decisions
+    helping = [part for part in decisions if "over not" in part.says]
     assert {part.verdict.value for part in helping} == {"undecided"}
     assert len(helping) == 3
 

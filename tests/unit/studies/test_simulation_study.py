@@ -71,6 +71,14 @@ def test_a_load_is_the_gross_utilization_that_the_simulation_measures(workload: 
     assert not outcome["saturated"]
 
 
+@pytest.mark.parametrize(("workload", "queue", "load"), [("25-25-25-25", "gp", 0.952), ("0-0-0-100", "ls-or", 0.979)])
+def test_a_load_is_too_much_also_for_a_discipline_that_lets_only_some_queues_starve(
+    workload: str, queue: str, load: float
+) -> None:
+    """After the last arrival the queue that starved is served alone, so that responses hardly grow."""
+    assert ResponseCase(workload, queue, load, jobs=50_000, seed=0).run()["saturated"]
+
+
 def test_only_multicomponent_jobs_make_all_global_disciplines_one() -> None:
     found = {queue: SaturationCase("0-0-0-100", queue, jobs=4000, seed=1).run() for queue in ("gs", "gp", "lp-gf")}
     assert found["gs"] == found["gp"] == found["lp-gf"]
