@@ -6,7 +6,7 @@ import pytest
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.simulator.study_streams import study_workload
-from emulator.studies.cases import ResponseCase, SaturationCase
+from emulator.studies.cases import SEARCH_EXCESS, ResponseCase, SaturationCase
 from emulator.studies.catalogue import STUDIES, claims_about, study_named
 from emulator.studies.claims import ClaimOutcome, decide_part
 from emulator.studies.simulation_study import Scale
@@ -58,6 +58,16 @@ def test_much_and_far_are_a_twentieth_of_maximal_utilization() -> None:
         for worse in ("no", "co"):
             for better in ("rco", "fco"):
                 assert bounds("C22", f"-{worse} {queue}", f"-{better} {queue}") == much
+
+
+def test_only_the_claim_about_the_size_of_maxima_allows_for_what_the_search_adds_to_them() -> None:
+    """Everything else about maxima is a ratio of two of them."""
+    claims = [claim for name in STUDIES for claim in claims_about(name)]
+    parts = [(claim.id, part) for claim in claims for part in claim.parts if isinstance(part, RatioPart)]
+    assert {name for name, part in parts if part.most_excess > 1} == {"C16"}
+    about_it = [part for name, part in parts if name == "C16"]
+    assert {(part.least_excess, part.most_excess) for part in about_it} == {SEARCH_EXCESS}
+    assert all(part.says.endswith("< 0.65 (found 1% to 2% too large)") for part in about_it)
 
 
 @pytest.mark.parametrize("load", [0.3, 0.5])
