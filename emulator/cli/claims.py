@@ -64,7 +64,7 @@ def claims(
     recorded = _recorded(directories or ())
     if simulate is not None:
         recorded += _simulated(simulate, jobs, topology, workers, out)
-    from emulator.reports.claim_tables import claim_objects, claim_table, part_table
+    from emulator.reports.claim_tables import OF_ONE_RUN, claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
 
@@ -73,7 +73,7 @@ def claims(
         print(json.dumps(claim_objects(decided), indent=2))
         return
     show_rows(claim_table(decided), as_json=False, title="Claims")
-    show_rows(part_table(decided), as_json=False, title="Their parts")
+    show_rows(part_table(decided), as_json=False, title=f"Their parts ({OF_ONE_RUN})")
 
 
 def _recorded(paths: Iterable[Path]) -> list[Path]:

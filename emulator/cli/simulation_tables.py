@@ -23,6 +23,9 @@ from workloads.swf import Remark
 
 _SHOWN_REMARKS: Final = 10
 
+BATCHES_INDEPENDENT: Final = "batches of jobs taken as independent"
+"""What is said beside the intervals of one simulation, which are too narrow where it is short."""
+
 
 def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> Judgement:
     """Print a simulation, the remarks on its workload on stderr and then its statistics; return the verdict on it."""
@@ -138,9 +141,7 @@ def statistics_rows(subject: SimulatedWorkload, result: SimulationResult) -> lis
         "topology": subject.topology.name,
         "policy / queue": f"{subject.policy or default_policy(subject.queue)} / {subject.queue}",
         "jobs finished": f"{found.jobs_finished} of {found.jobs_arrived}",
-        "response time (s)": _interval(found.response_s),
-        "  single-component jobs": _interval(found.local_response_s),
-        "  multicomponent jobs": _interval(found.global_response_s),
+        **_responses(found),
         "wait time (s)": found.total.wait_s,
         "execution time (s)": found.total.execution_s,
         "gross utilization": found.gross_utilization,
@@ -160,6 +161,21 @@ def _background_and_verdict(result: SimulationResult) -> dict[str, Any]:
     if not found and verdict.judgement is Judgement.VALID:
         return {}
     return {**found, "verdict": "; ".join([verdict.judgement.value, *verdict.reasons])}
+
+
+def _responses(found: Statistics) -> dict[str, str]:
+    """Return the mean responses with their intervals, and what these take for granted; a saturated mean has none."""
+    shown: dict[str, Interval | None] = {
+        "response time (s)": found.response_s,
+        "  single-component jobs": found.local_response_s,
+        "  multicomponent jobs": found.global_response_s,
+    }
+    if found.saturated:
+        shown = {name: around and Interval(around.mean, None, None) for name, around in shown.items()}
+    rows = {name: _interval(around) for name, around in shown.items()}
+    if any(around is not None and around.low is not None for around in shown.values()):
+        rows["  intervals"] = BATCHES_INDEPENDENT
+    return rows
 
 
 def _interval(around: Interval | None) -> str:

@@ -102,6 +102,20 @@ def paired_ratio_of_means(numerators: Sequence[float], denominators: Sequence[fl
     return Estimate(ratio, ratio + around.low, ratio + around.high, around.n)
 
 
+def quotient(above: Estimate, below: Estimate) -> Estimate:
+    """Return the ratio of two independent positive values, with an interval from those of their logarithms.
+
+    It has none where either value has none, or one that reaches zero.
+    """
+    ratio, n = above.value / below.value, min(above.n, below.n)
+    if above.low is None or above.high is None or below.low is None or below.high is None:
+        return Estimate(ratio, None, None, n)
+    if min(above.low, below.low) <= 0:
+        return Estimate(ratio, None, None, n)
+    half = math.hypot(math.log(above.high / above.low) / 2, math.log(below.high / below.low) / 2)
+    return Estimate(ratio, ratio * math.exp(-half), ratio * math.exp(half), n)
+
+
 def _log_mean_variance(values: Sequence[float]) -> float:
     return statistics.variance(values) / len(values) / statistics.fmean(values) ** 2
 

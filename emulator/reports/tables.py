@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from emulator.fidelity.intervals import Estimate
 from emulator.model.cell_rows import ExtensionFactorRow
@@ -11,6 +11,9 @@ from emulator.model.records import RunKind
 from emulator.reports.policies_over_seeds import ComparedPolicies
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
 from emulator.reports.text import with_interval
+
+INDEPENDENT: Final = "jobs taken as independent"
+"""What is said beside intervals over the jobs of one run, which are too narrow where jobs wait for one another."""
 
 
 def run_object(summary: Summary, label: str) -> dict[str, Any]:
@@ -123,12 +126,17 @@ def _column(summary: Summary) -> dict[str, str]:
         "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
         "wait times": "paced" if _is_paced(summary) else "unpaced",
         **{_title(column): _shown(summary.times[column]) if is_stream else "" for column in TIMES},
+        "intervals of times": INDEPENDENT if is_stream and _has_intervals(summary) else "",
         "offered load": "" if summary.offered_load is None else f"{summary.offered_load:.6g}",
         "gross utilization": _percent(summary.utilization),
         "late phases": _percent(summary.late_phase_share),
         "verdict": manifest.verdict,
         "because": "\n".join(manifest.verdict_reasons),
     }
+
+
+def _has_intervals(summary: Summary) -> bool:
+    return any(around is not None and around.low is not None for around in summary.times.values())
 
 
 def _title(column: str) -> str:

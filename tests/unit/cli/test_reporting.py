@@ -169,6 +169,7 @@ def test_claims_are_decided_by_runs(call, runs):
     code, shown, _ = call("claims", *map(str, runs))
     assert code == 0
     assert "W1, response: cm < wf" in shown
+    assert "with one run of a case, batches of its jobs are taken as independent" in " ".join(shown.split())
     printed = json.loads(call("claims", *map(str, runs), "--json")[1])
     assert [claim["claim"] for claim in printed][:2] == ["C29", "C30"]
     assert {part["verdict"] for claim in printed for part in claim["parts"]} <= {"shown", "not shown", "undecided"}

@@ -72,6 +72,21 @@ def test_jobs_are_ended_at_their_limit_as_live(tmp_path: Path) -> None:
     assert "run_time_limit_s" not in run("simulate", "W2", "--jobs", "5").stderr
 
 
+def test_an_interval_says_what_it_takes_for_granted_and_a_saturated_simulation_has_none(tmp_path: Path) -> None:
+    """Each job needs all processors, and one comes every second."""
+    path = tmp_path / "list.jsonl"
+    for service_s, has_interval in ((0.5, True), (2.0, False)):
+        jobs = [
+            {"id": number, "arrival_s": number, "service_s": service_s, "components": [32] * 4, "queue": 0}
+            for number in range(400)
+        ]
+        path.write_text("".join(json.dumps(job) + "\n" for job in jobs), encoding="utf-8")
+        shown = run("simulate", str(path), "--queue", "gs", "--topology", "four-by-32").stdout
+        (line,) = (line for line in shown.splitlines() if "response time (s)" in line)
+        assert ("[" in line) is has_interval
+        assert ("batches of jobs taken as independent" in shown) is has_interval
+
+
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:
     assert json.loads(run("simulate", jobs, "--json").stdout)["policy"] == "wf"
     assert json.loads(run("simulate", jobs, "--policy", "fcm", "--json").stdout)["policy"] == "fcm"

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from emulator.fidelity.intervals import (
+    Estimate,
     mean,
     mean_of_positive,
     pooled_freedom,
+    quotient,
     ratio_of_means,
     ratio_of_products,
     student_quantile,
@@ -95,3 +97,18 @@ def test_a_ratio_of_ratios_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_degrees_of_freedom_do_not_depend_on_the_unit_not_even_where_squares_would_be_zero() -> None:
     assert pooled_freedom([1e-200, 3e-200], [2, 3]) == pytest.approx(pooled_freedom([1.0, 3.0], [2, 3]))
+
+
+def test_a_quotient_of_estimates_has_the_interval_of_both_logarithms() -> None:
+    above, below = Estimate(20.0, 10.0, 40.0, 3), Estimate(5.0, 5.0, 5.0, 4)
+    found = quotient(above, below)
+    assert (found.value, found.low, found.high, found.n) == (4.0, pytest.approx(2.0), pytest.approx(8.0), 3)
+    both = quotient(above, Estimate(5.0, 2.5, 10.0, 4))
+    assert both.high == pytest.approx(4.0 * 2 ** numpy.sqrt(2))
+
+
+def test_a_quotient_of_an_estimate_without_a_positive_interval_has_none() -> None:
+    known = Estimate(5.0, 4.0, 6.0, 3)
+    for other in (Estimate(2.0, None, None, 1), Estimate(2.0, -1.0, 5.0, 3)):
+        assert quotient(known, other) == Estimate(2.5, None, None, other.n)
+        assert quotient(other, known).low is None

@@ -125,6 +125,8 @@ def test_several_runs_stand_side_by_side(run, tmp_path):
     assert list(table[0]) == ["quantity", "first-1", "measured"]
     finished = next(row for row in table if row["quantity"] == "jobs finished")
     assert finished["first-1"] == "3 of 4"
+    intervals = next(row for row in table if row["quantity"] == "intervals of times")
+    assert (intervals["first-1"], intervals["measured"]) == ("jobs taken as independent", "")
     assert [(row["run"], row["clusters"]) for row in factor_table(summaries, labels)] == [("first-1", "2")]
     (measured,) = measured_factor_table(summaries, labels)
     assert (measured["run"], measured["factor [95%]"]) == ("measured", "3 [2.9, 3.1]")
