@@ -51,11 +51,11 @@ class Statistics:
     """The statistics of one simulation.
 
     `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent jobs (their
-    global queue); `by_queue` is keyed by submission queue. Their times are those of jobs that finished; jobs that were
-    ended at the run-time limit (`jobs_reached_limit`) only count in the utilizations. These are shares of all processors
-    from the first counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero.
-    `batch_response_s` holds the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same
-    stream has the same arrivals in each batch.
+    global queue); `by_queue` is keyed by submission queue. Their times are those of jobs that finished. Jobs that were
+    ended at the run-time limit (`jobs_reached_limit`) only count in the utilizations. These are shares of all
+    processors from the first counted arrival to the last arrival, `window_s` later; they are None if `window_s` is
+    zero. `batch_response_s` holds the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of
+    the same stream has the same arrivals in each batch.
     """
 
     jobs_arrived: int

@@ -50,14 +50,11 @@ def test_without_a_limit_all_run_to_their_end():
 def test_contention_moves_an_end_to_the_limit_and_not_beyond():
     """Alone both take 125 s; in company they would take 150 s."""
     jobs = [job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)]
-    result = simulate(
-        jobs, clusters=[32] * 4, queue="gs", runtime=1.25, contention=SharedLinks(1), run_time_limit_s=140, keep_jobs=True
-    )
+    limited = {"clusters": [32] * 4, "queue": "gs", "runtime": 1.25, "run_time_limit_s": 140}
+    result = simulate(jobs, contention=SharedLinks(1), keep_jobs=True, **limited)
     assert {ended.id: (ended.finish_s, ended.reached_limit) for ended in result.finished} == {
         1: (140, True),
         2: (140, True),
     }
-    alone = simulate(
-        jobs[:1], clusters=[32] * 4, queue="gs", runtime=1.25, contention=SharedLinks(1), run_time_limit_s=140
-    )
+    alone = simulate(jobs[:1], contention=SharedLinks(1), **limited)
     assert alone.statistics.jobs_finished == 1
