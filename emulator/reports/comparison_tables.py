@@ -11,6 +11,8 @@ from emulator.model.records import RunKind
 from emulator.reports.compared_runs import MAKESPAN, TIMES, UTILIZATION, Comparison, Quantity
 from emulator.reports.errors_over_seeds import ComparedCampaign, ComparedFolders, ErrorOverSeeds
 from emulator.reports.placement_differences import Parts
+from emulator.reports.policies_live_and_simulated import policies_on_both_sides
+from emulator.reports.policy_tables import sides_object
 from emulator.reports.text import with_interval
 from emulator.runs.run_directory import RunRecords
 
@@ -18,7 +20,7 @@ _IN_ERRORS: Final = (
     ("wait", "mean"), ("execution", "mean"), ("response", "mean"), ("response", "95%"), (MAKESPAN, ""),
     (UTILIZATION, ""),
 )  # fmt: skip
-"""The quantities that a table of errors over seeds shows; the object for programs has all."""
+"""The quantities that a table or a figure of errors over seeds shows; the object for programs has all."""
 
 _IN_ERRORS_OF_A_RUN: Final = ((MAKESPAN, ""), ("wait", "mean"), ("execution", "mean"), ("response", "mean"))
 
@@ -173,9 +175,13 @@ def errors_table(campaigns: Sequence[ComparedCampaign]) -> list[dict[str, str]]:
             "live runs' spread": "" if error.spread is None else f"{error.spread:.2%}",
         }
         for campaign in campaigns
-        for error in campaign.errors
-        if (error.name, error.statistic) in _IN_ERRORS
+        for error in shown_errors(campaign)
     ]
+
+
+def shown_errors(campaign: ComparedCampaign) -> list[ErrorOverSeeds]:
+    """Return the errors that a table or a figure shows."""
+    return [error for error in campaign.errors if (error.name, error.statistic) in _IN_ERRORS]
 
 
 def _error_in_words(error: ErrorOverSeeds) -> str:
@@ -217,6 +223,7 @@ def folders_object(folders: ComparedFolders) -> dict[str, Any]:
             }
             for campaign in folders.campaigns
         ],
+        "policies": [sides_object(compared) for compared in policies_on_both_sides(folders)],
         "left_out": list(folders.left_out),
     }
 

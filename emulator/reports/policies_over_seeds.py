@@ -13,17 +13,17 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
-from emulator.model.records import RunKind
+from emulator.model.records import Manifest, RunKind
 from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
 from emulator.runs.run_directory import RunRecords, was_cut_short
 from emulator.runs.same_campaign import campaign_of, scheduling_of
 
 LEAST_SEEDS: Final = 2
 
-_Key = tuple[str, str]
+Key = tuple[str, str]
 """The name of a quantity, and its statistic."""
 
-COMPARED: Final[tuple[_Key, ...]] = (
+COMPARED: Final[tuple[Key, ...]] = (
     ("response", "mean"), ("response", "95%"), ("wait", "mean"), ("execution", "mean"), (MAKESPAN, ""),
     (UTILIZATION, ""),
 )  # fmt: skip
@@ -82,8 +82,8 @@ def _compared(policies: Sequence[_BySeed]) -> ComparedPolicies | None:
     seeds = sorted(set.intersection(*(set(of_policy) for of_policy in policies)))
     if len(policies) < 2 or len(seeds) < LEAST_SEEDS:
         return None
-    labels = _labels(policies)
-    values = [_values(seed, policies) for seed in seeds]
+    labels = policy_labels([next(iter(of_policy.values()))[0].manifest for of_policy in policies])
+    values = [values_of([of_policy[seed] for of_policy in policies]) for seed in seeds]
     quantities = [
         _over_seeds(labels, place, key, values)
         for key in COMPARED
@@ -94,11 +94,13 @@ def _compared(policies: Sequence[_BySeed]) -> ComparedPolicies | None:
     return ComparedPolicies(first.manifest.name, tuple(labels), tuple(seeds), tuple(quantities))
 
 
-def _values(seed: int, policies: Sequence[_BySeed]) -> list[dict[_Key, float]]:
-    """Return the quantities under each policy with one seed, the mean of its runs."""
-    runs = [of_policy[seed] for of_policy in policies]
-    names = set.intersection(*(finished_names(run) for repeats in runs for run in repeats))
-    measured = [[quantities_of(run, names) for run in repeats] for repeats in runs]
+def values_of(groups: Sequence[Sequence[RunRecords]]) -> list[dict[Key, float]]:
+    """Return the quantities of each group of runs, the means of its runs.
+
+    All runs have the same jobs. Times are those of the jobs that finished in every run of every group.
+    """
+    names = set.intersection(*(finished_names(run) for repeats in groups for run in repeats))
+    measured = [[quantities_of(run, names) for run in repeats] for repeats in groups]
     return [
         {key: statistics.fmean(found[key] for found in repeats) for key in repeats[0]
          if all(key in found for found in repeats)}
@@ -107,7 +109,7 @@ def _values(seed: int, policies: Sequence[_BySeed]) -> list[dict[_Key, float]]:
 
 
 def _over_seeds(
-    labels: Sequence[str], place: int, key: _Key, values: Sequence[Sequence[Mapping[_Key, float]]]
+    labels: Sequence[str], place: int, key: Key, values: Sequence[Sequence[Mapping[Key, float]]]
 ) -> OverSeeds:
     pairs = [(of_seed[0][key], of_seed[place][key]) for of_seed in values]
     if len(set(pairs)) == 1:
@@ -118,9 +120,8 @@ def _over_seeds(
     return OverSeeds(labels[place], *key, mean(found), ratio)
 
 
-def _labels(policies: Sequence[_BySeed]) -> list[str]:
-    """Return a label for each policy: its name, with the queue where that differs, and numbered if still not alone."""
-    manifests = [next(iter(of_policy.values()))[0].manifest for of_policy in policies]
+def policy_labels(manifests: Sequence[Manifest]) -> list[str]:
+    """Return a label for the policy of each manifest: its name, also the queue where that differs, else numbered."""
     several_queues = len({manifest.queue for manifest in manifests}) > 1
     named = [f"{each.policy} / {each.queue}" if several_queues else each.policy for each in manifests]
     return [

@@ -108,6 +108,23 @@ def test_the_live_runs_in_a_folder_are_simulated_and_compared_over_seeds(call, t
     assert found["campaigns"][0]["runs"][0]["quantities"] == single[0]["quantities"]
 
 
+def test_the_policies_in_a_folder_are_compared_on_both_sides_and_drawn(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    for policy in ("wf", "cm"):
+        for seed in (1, 2):
+            simulated_run(tmp_path / "live" / f"{policy}-{seed}", policy=policy, jobs=5, seed=seed)
+    copytree(tmp_path / "live", tmp_path / "again")
+    code, shown, said = call("compare", "live", "again", "--figures", "figures")
+    assert (code, said) == (0, "Figures: figures\n")
+    assert "Policies of w1, live and simulated, over the seeds 1, 2" in shown
+    assert "A ratio is the mean of the ratios of the single seeds." in shown
+    drawn = {"errors-over-seeds", "policies-live-and-simulated"}
+    found = {file.name for file in (tmp_path / "figures").iterdir()}
+    assert found == {f"{name}.{form}" for name in drawn for form in ("svg", "png", "csv")}
+    (compared,) = json.loads(call("compare", "live", "again", "--json")[1])["policies"]
+    assert (compared["policies"], compared["seeds"]) == (["cm", "wf"], [1, 2])
+
+
 def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
     for name in ("good", "later"):
         copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / name)

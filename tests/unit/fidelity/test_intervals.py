@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 
 from emulator.fidelity.intervals import (
     mean,
+    mean_of_paired_ratios,
     mean_of_positive,
     pooled_freedom,
     ratio_of_means,
@@ -95,3 +96,11 @@ def test_a_ratio_of_ratios_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_degrees_of_freedom_do_not_depend_on_the_unit_not_even_where_squares_would_be_zero() -> None:
     assert pooled_freedom([1e-200, 3e-200], [2, 3]) == pytest.approx(pooled_freedom([1.0, 3.0], [2, 3]))
+
+
+def test_the_mean_of_paired_ratios_has_students_interval_over_the_ratios() -> None:
+    estimate = mean_of_paired_ratios([2.0, 6.0, 16.0], [1.0, 2.0, 4.0])
+    assert estimate == mean([2.0, 3.0, 4.0])
+    assert mean_of_paired_ratios([2.0], [4.0]) == mean([0.5])
+    for numerators, denominators in (([], []), ([1.0], [0.0]), ([1.0, 2.0], [1.0])):
+        assert mean_of_paired_ratios(numerators, denominators) is None

@@ -111,10 +111,16 @@ def test_the_report_shows_them_and_draws_them_and_pairs_jobs_within_a_seed_only(
     shown = CliRunner().invoke(app, ["report", str(folder)], env={"COLUMNS": "300"}).stdout
     assert "Policies of w1 over the seeds 1, 2, 3" in shown
     assert "over cm [95%]" in shown
+    printed = CliRunner().invoke(app, ["report", str(folder), "--json"]).stdout
+    *runs, policies = json.loads(printed)
+    assert {run["kind"] for run in runs} == {"campaign"}
+    assert (policies["kind"], policies["policies"]) == ("policies-over-seeds", ["cm", "wf"])
+    assert policies["seeds"] == list(SEEDS)
     figures = {figure.name: figure for figure in figures_of_all([reported_run(run) for run in runs_in(folder)])}
     rows = figures["policies-over-seeds"].rows
     (found,) = compared(folder)
     assert [row["mean"] for row in rows] == [each.mean.value for each in found.quantities]
+    assert policies["quantities"] == [dict(row) for row in rows]
     assert figures["policies-over-seeds"].draw().axes
     assert {row["run"] for row in figures["paired-differences"].rows} == {"wf-1"}
 
