@@ -27,13 +27,13 @@ from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, Run
 from emulator.model.whole_files import write_whole
 from emulator.policies.names import policy_name
 from emulator.policies.nodes.compositions import is_composition
+from emulator.runs.folders import SWEEP_FILE
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.run_directory import check_unwritten, read_manifest, read_rows
 from workloads.campaign import Campaign, recorded_campaign
 from workloads.custom_sources import carrying_sources
 
-SWEEP_FILE: Final = "sweep.json"
 MOST_RUNS: Final = 1000
 _INTERRUPTED: Final = "interrupted"
 

@@ -8,7 +8,7 @@ together as one seed.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.compared_runs import Comparison, Quantity, compare
-from emulator.runs.folders import live_runs_in
-from emulator.runs.run_directory import RunRecords, read_run
+from emulator.reports.policies_over_seeds import with_first
+from emulator.runs.folders import live_runs_in, runs_in
+from emulator.runs.run_directory import RunRecords, read_manifest, read_run
 from emulator.runs.same_campaign import campaign_of, scheduling_of
 
 
@@ -56,11 +57,13 @@ class ComparedFolders:
     left_out: tuple[str, ...]
 
 
-def compare_folders(live: Path, simulated: Path) -> ComparedFolders:
+def compare_folders(live: Path, simulated: Path, first: str | None = None) -> ComparedFolders:
     """Compare the live runs in the folder `live` with the simulations of the same names in `simulated`.
 
+    Policies are in the order of the runs, but for the one that is to come `first`.
+
     Raises:
-        InvalidInput: if a live run has no simulation, or one that is not of its schedule.
+        InvalidInput: if a live run has no simulation, or one that is not of its schedule, or no run is under `first`.
     """
     found = live_runs_in(live)
     for path in found.runs:
@@ -69,13 +72,21 @@ def compare_folders(live: Path, simulated: Path) -> ComparedFolders:
                 f"{simulated}: has no simulation {path.name!r} of that run in {live} (`testbed simulate --like {live} "
                 "--out FOLDER` simulates all of them)."
             )
-    groups: dict[tuple[str, ...], list[RunRecords]] = {}
-    for path in found.runs:
-        run = read_run(path)
-        groups.setdefault((campaign_of(run.manifest), *scheduling_of(run.manifest)), []).append(run)
-    labels = _labels(list(groups.values()))
-    campaigns = [_compared(label, runs, simulated) for label, runs in zip(labels, groups.values(), strict=True)]
+    groups = _grouped(live, found.runs, first)
+    campaigns = [_compared(label, runs, simulated) for label, runs in zip(_labels(groups), groups, strict=True)]
     return ComparedFolders(tuple(campaigns), found.left_out)
+
+
+def _grouped(folder: Path, counted: Collection[Path], first: str | None) -> list[list[RunRecords]]:
+    """Return those of the runs in `folder` that are `counted`, of each campaign under each policy, in its order."""
+    every = [(path, read_manifest(path)) for path in runs_in(folder)]
+    groups: dict[tuple[str, ...], list[RunRecords]] = {}
+    for path, manifest in with_first(first, every, lambda run: run[1]):
+        # A policy keeps its place also if its first run does not count.
+        group = groups.setdefault((campaign_of(manifest), *scheduling_of(manifest)), [])
+        if path in counted:
+            group.append(read_run(path))
+    return [runs for runs in groups.values() if runs]
 
 
 def _labels(groups: Sequence[Sequence[RunRecords]]) -> list[str]:

@@ -7,16 +7,20 @@ to both of them cancels out. Several runs of one seed under one policy count tog
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
+from emulator.policies.names import plain_name, policy_name
 from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
 from emulator.runs.run_directory import RunRecords, was_cut_short
 from emulator.runs.same_campaign import campaign_of, scheduling_of
+
+AnyRun = TypeVar("AnyRun")
 
 LEAST_SEEDS: Final = 2
 
@@ -56,31 +60,58 @@ class ComparedPolicies:
     quantities: tuple[OverSeeds, ...]
 
 
+def with_first(policy: str | None, runs: Sequence[AnyRun], manifest_of: Callable[[AnyRun], Manifest]) -> list[AnyRun]:
+    """Return `runs` in their order, those under `policy` before all others: the others are compared with it.
+
+    It is the name of a policy, or ``POLICY / QUEUE``. Without one the first run's policy stays the first.
+
+    Raises:
+        InvalidInput: if no run is under it.
+    """
+    if policy is None:
+        return list(runs)
+    wanted = {_spelled(name) for name in (policy, policy_name(policy), plain_name(policy))}
+    others = [run for run in runs if not wanted & _called(manifest_of(run))]
+    if len(others) == len(runs):
+        named = ", ".join(dict.fromkeys(manifest_of(run).policy for run in runs)) or "none"
+        raise InvalidInput(f"--first: no run is under {policy!r} (policies of the runs: {named}).")
+    return [*(run for run in runs if wanted & _called(manifest_of(run))), *others]
+
+
+def _called(manifest: Manifest) -> set[str]:
+    """Return what a run's policy may be called, by itself and with its queue."""
+    return {_spelled(manifest.policy), _spelled(f"{manifest.policy}/{manifest.queue}")}
+
+
+def _spelled(name: str) -> str:
+    return "".join(name.split()).lower()
+
+
 def compared_policies(runs: Sequence[RunRecords]) -> list[ComparedPolicies]:
     """Compare the policies of each campaign among `runs` that has several, and two or more seeds under all of them.
 
     Runs that are void or were cut short do not count. Times are those of the jobs that finished under every policy.
     """
     campaigns: dict[str, dict[tuple[str, str, str], dict[int, list[RunRecords]]]] = {}
-    for run in filter(_counts, runs):
+    for run in (run for run in runs if run.manifest.kind is not RunKind.MEASUREMENT):
         policies = campaigns.setdefault(campaign_of(run.manifest), {})
-        policies.setdefault(scheduling_of(run.manifest), {}).setdefault(run.manifest.seed, []).append(run)
-    compared = [_compared(list(policies.values())) for policies in campaigns.values()]
+        # A policy keeps its place also if its first run does not count.
+        by_seed = policies.setdefault(scheduling_of(run.manifest), {})
+        if _counts(run):
+            by_seed.setdefault(run.manifest.seed, []).append(run)
+    compared = [_compared(list(filter(None, policies.values()))) for policies in campaigns.values()]
     return [found for found in compared if found is not None]
 
 
 def _counts(run: RunRecords) -> bool:
-    manifest = run.manifest
-    return (
-        manifest.kind is not RunKind.MEASUREMENT
-        and manifest.verdict != Judgement.VOID
-        and not was_cut_short(run.path, manifest)
-    )
+    return run.manifest.verdict != Judgement.VOID and not was_cut_short(run.path, run.manifest)
 
 
 def _compared(policies: Sequence[_BySeed]) -> ComparedPolicies | None:
+    if len(policies) < 2:
+        return None
     seeds = sorted(set.intersection(*(set(of_policy) for of_policy in policies)))
-    if len(policies) < 2 or len(seeds) < LEAST_SEEDS:
+    if len(seeds) < LEAST_SEEDS:
         return None
     labels = policy_labels([next(iter(of_policy.values()))[0].manifest for of_policy in policies])
     values = [values_of([of_policy[seed] for of_policy in policies]) for seed in seeds]
