@@ -121,6 +121,7 @@ POISSON: Final = ApplicationDescriptor(
     example="--grid 400 --iterations 100",
     work=GridWork(_poisson_share, _grid_points),
     form=IterationForm(),
+    arguments=frozenset({"grid", "amplitude", "iterations", "tolerance", "exchange", "synchronized"}),
     check=_check_poisson,
     fixed={"tolerance": 0},
     synchronizes=True,
@@ -134,6 +135,7 @@ LAPLACE: Final = ApplicationDescriptor(
     example="--grid 400 --iterations 100",
     work=GridWork(_laplace_share, _grid_points),
     form=IterationForm(phases=2, meeting_phases=2 * LAPLACE_COMPARED_EVERY, exchange="overlapped"),
+    arguments=frozenset({"grid", "amplitude", "iterations", "tolerance", "relaxation", "exchange"}),
     check=_check_laplace,
     fixed={"tolerance": 0},
 )
@@ -146,6 +148,7 @@ HEAT: Final = ApplicationDescriptor(
     example="--grid 400 --steps 100",
     work=GridWork(_heat_share, _grid_points),
     form=IterationForm(meeting_phases=None, division="rows"),
+    arguments=frozenset({"grid", "amplitude", "steps", "ratio", "edges", "distributed-share", "exchange"}),
     check=_check_heat,
     length="steps",
     once_bytes=_grid_there_and_back,
@@ -166,6 +169,7 @@ ENSFLOW: Final = ApplicationDescriptor(
         arrays=2 * FIELDS,
         division="none",
     ),
+    arguments=frozenset({"grid", "members", "days", "analysis-every-days", "currents", "seed"}),
     check=_check_ensflow,
     length="days",
     default_length=DAYS,
@@ -184,6 +188,9 @@ SYNTHETIC: Final = ApplicationDescriptor(
     work=StatedWork(points="points", duration_s="compute-s"),
     form=IterationForm(
         meeting_phases=None, meeting_argument="collective-every", exchange="overlapped", division="none"
+    ),
+    arguments=frozenset(
+        {"iterations", "compute-s", "points", "pattern", "message-bytes", "collective-every", "collective-bytes"}
     ),
     default_length=100,
     measured_length=100,
@@ -242,8 +249,8 @@ def check_program(application: str, arguments: Collection[str], processor_speed:
 
     Raises:
         UnknownName: if there is no such application.
-        InvalidInput: if the testbed sets one of the arguments itself or knows it by another name, or it states times
-            that would have to change with the speed.
+        InvalidInput: if the testbed sets one of the arguments itself or knows it by another name, the application has
+            no such argument, or it states times that would have to change with the speed.
     """
     descriptor = application_named(application)
     check_arguments(arguments)
@@ -251,6 +258,12 @@ def check_program(application: str, arguments: Collection[str], processor_speed:
         raise InvalidInput(
             f"arguments.{_ITERATIONS}: a job of {descriptor.name} states its length as {descriptor.length}; use that "
             "name."
+        )
+    unknown = sorted(set(arguments) - descriptor.arguments)
+    if unknown:
+        known = ", ".join(sorted(descriptor.arguments))
+        raise InvalidInput(
+            f"arguments.{unknown[0]}: {descriptor.name} has no such argument (known: {known}); leave it out."
         )
     work = descriptor.work
     if processor_speed != 1.0 and isinstance(work, StatedWork) and work.duration_s in arguments:

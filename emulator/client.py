@@ -25,6 +25,7 @@ from emulator.model.errors import (
     Unauthorized,
     UnknownName,
 )
+from emulator.model.faults import UNKNOWN_KEY
 from emulator.model.files import FILE_NAME_PATTERN, BandwidthView, FileRegistration, FileView
 from emulator.model.page_views import NotesHeld, NotesPage, NotesRequest, PageCode, PageNow, PageSystem
 from emulator.model.proof import requiring_proof
@@ -125,23 +126,33 @@ class BrokerClient:
         """Submit a job."""
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
-    def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
+    def submit_surely(
+        self,
+        submission: Submission,
+        host_patience_s: float = HOST_PATIENCE_S,
+        host_full_disk_s: float | None = None,
+    ) -> JobView:
         """Submit a job, and try again while the broker does not answer or cannot write its journal.
 
-        The key makes sure that the job is submitted only once.
+        The key makes sure that the job is submitted only once. With `host_full_disk_s` a journal is waited for that long.
 
         Raises:
             ValueError: if the submission has no key.
         """
         if submission.key is None:
             raise ValueError("a submission without a key may be submitted twice when it is sent again")
-        host_deadline_s = time.monotonic() + host_patience_s
+        host_answered_s = host_began_s = time.monotonic()
+        host_full_disk_s = host_patience_s if host_full_disk_s is None else host_full_disk_s
         host_pause_s = _HOST_FIRST_PAUSE_S
         while True:
             try:
                 return self.submit(submission)
-            except (Unanswered, JournalFailed):
-                if time.monotonic() + host_pause_s > host_deadline_s:
+            except JournalFailed:
+                host_answered_s = time.monotonic()
+                if host_answered_s + host_pause_s > host_began_s + host_full_disk_s:
+                    raise
+            except Unanswered:
+                if time.monotonic() + host_pause_s > host_answered_s + host_patience_s:
                     raise
             time.sleep(host_pause_s)
             host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
@@ -293,7 +304,8 @@ class BrokerClient:
         parameters: dict[str, Any] | None = None,
         host_timeout_s: float = HOST_TIMEOUT_S,
     ) -> httpx.Response:
-        content = None if body is None else body.model_dump_json()
+        # Without defaults: the broker of an older image knows no keys but those of its time.
+        content = None if body is None else body.model_dump_json(exclude_defaults=True)
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             return self._http.request(
@@ -327,6 +339,11 @@ def _error_of(response: httpx.Response) -> TestbedError:
         sentence, kind = f"The broker answered with status {response.status_code} and no reason.", ""
     if response.status_code == httpx.codes.UNAUTHORIZED:
         return Unauthorized(sentence)
+    if response.status_code == httpx.codes.UNPROCESSABLE_ENTITY and UNKNOWN_KEY in sentence:
+        sentence = (
+            f"{sentence.rstrip('.')}: the broker is of another version, which does not know this (`testbed up --fresh` "
+            "renews it, without its jobs, outputs and files)."
+        )
     named = getattr(errors, kind, None)
     if isinstance(named, type) and issubclass(named, TestbedError):
         return named(sentence)

@@ -161,7 +161,8 @@ class Campaign(StatedScheduling):
         Jobs of a log are split for `topology`, or else for its own one.
 
         Raises:
-            InvalidInput: if the list cannot be used, or neither a job nor the campaign names an application.
+            InvalidInput: if the list cannot be used, a job has arguments where the campaign has a command, or neither
+                names an application.
         """
         if self.job_list is None:
             return self
@@ -174,6 +175,11 @@ class Campaign(StatedScheduling):
                         f"{folder / self.job_list.file}: the job that arrives as number {number} names no application, "
                         f"and campaign {self.name!r} states none for all."
                     )
+        if self.command and any(job.arguments for job in listed):
+            raise InvalidInput(
+                f"{folder / self.job_list.file}: arguments: campaign {self.name!r} runs a command instead of "
+                "applications; leave them out."
+            )
         jobs = min(self.jobs, len(listed))
         return self.changed(listed=[job.model_dump() for job in listed], left_out=left_out, jobs=jobs)
 

@@ -10,10 +10,10 @@ application that communicates only every few iterations stays a multiple of them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from apps.descriptor import ApplicationDescriptor, ArgumentValue
-from apps.registry import application_named, check_program
+from apps.registry import APPLICATIONS, application_named, check_program
 from emulator.fidelity.iteration.alone import job_alone
 from emulator.fidelity.iteration.remembered import JobOver, iterations_on
 from emulator.model.errors import InvalidInput
@@ -21,7 +21,7 @@ from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream
-from workloads.schedule import Arrival
+from workloads.schedule import Arrival, stated_program
 
 Arguments = Mapping[str, ArgumentValue]
 
@@ -56,6 +56,37 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
     ]
 
 
+def check_programs(campaign: Campaign) -> None:
+    """Check that the applications of `campaign` have the arguments that it states, which a simulation may never read.
+
+    Applications that the testbed does not have, and their arguments, are for simulations only.
+
+    Raises:
+        InvalidInput: if one has not, or sets arguments that no job may set.
+    """
+    for application, arguments in _stated_programs(campaign):
+        if application in APPLICATIONS:
+            _check(campaign, application, arguments)
+
+
+def _stated_programs(campaign: Campaign) -> Iterator[tuple[str, Arguments]]:
+    if campaign.command:
+        return
+    if campaign.job_list is not None:
+        yield from (stated_program(campaign, job) for job in campaign.listed[: campaign.jobs])
+    elif campaign.choices:
+        yield from ((choice.application, choice.arguments) for choice in campaign.choices)
+    else:
+        yield campaign.application, campaign.arguments
+
+
+def _check(campaign: Campaign, application: str, arguments: Arguments, processor_speed: float = 1.0) -> None:
+    try:
+        check_program(application, arguments, processor_speed)
+    except InvalidInput as error:
+        raise InvalidInput(f"campaign {campaign.name!r}: {error}") from error
+
+
 def with_once_divided(arrivals: Sequence[Arrival], campaign: Campaign) -> list[Arrival]:
     """Return `arrivals` of `campaign` where what jobs pass on once is divided by the time scale, as in a live run."""
     found: list[Arrival] = []
@@ -81,7 +112,7 @@ class _Lengths:
             self._check_undivided()
             return specification
         descriptor = application_named(specification.application)
-        self._check(specification)
+        _check(self._campaign, descriptor.name, specification.arguments, specification.processor_speed)
         arguments = _once_divided(descriptor, specification.arguments, self._campaign.time_scale)
         alone = (
             None if service_s is None else self._job_alone(descriptor.name, arguments, sum(specification.components))
@@ -98,12 +129,6 @@ class _Lengths:
                 f"campaign {self._campaign.name!r}: time_scale: nothing divides the length of a program of one's own "
                 f"by {self._campaign.time_scale:g}; leave it out, and begin anew what was begun with it."
             )
-
-    def _check(self, specification: JobSpecification) -> None:
-        try:
-            check_program(specification.application, specification.arguments, specification.processor_speed)
-        except InvalidInput as error:
-            raise InvalidInput(f"campaign {self._campaign.name!r}: {error}") from error
 
     def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobOver | None:
         try:

@@ -1,8 +1,8 @@
 """Job lists: files with one JSON object per line, for the jobs of a simulation and for their outcomes.
 
 Input: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``. Disciplines with a
-queue per cluster need ``queue``, others ignore it. ``application`` and ``estimate_s`` (the user's estimate, not the
-real time) may be added.
+queue per cluster need ``queue``, others ignore it. ``application``, ``arguments`` (which only campaigns read) and
+``estimate_s`` (the user's estimate, not the real time) may be added.
 Output: ``{"id": 1, "start_s": 0.5, "finish_s": 12.5, "clusters": [0, 1]}``, with the cluster of each component. The
 order of the lines does not matter: jobs are sorted by arrival, and at equal times by identity.
 """
@@ -10,7 +10,7 @@ order of the lines does not matter: jobs are sorted by arrival, and at equal tim
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -18,13 +18,14 @@ from pydantic import ConfigDict, Field, PositiveInt, StringConstraints
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS, ArgumentName, JobName
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from emulator.model.whole_files import written_whole
 from workloads.json_lines import parsed_line, placed_lines
 
 Seconds = Annotated[float, Field(ge=0)]
+StatedArguments = Annotated[dict[ArgumentName, int | float | bool | JobName], Field(max_length=32)]
 Check = Callable[[StreamJob], None]
 """A function that raises `InvalidInput` if a job is refused; the reader adds the file and the line."""
 
@@ -43,6 +44,7 @@ class ListedJob(DocumentModel):
     ]
     queue: Annotated[int, Field(ge=0)] | None = None
     application: Annotated[str, StringConstraints(to_lower=True)] = ""
+    arguments: StatedArguments = Field(default_factory=dict)
     estimate_s: Seconds | None = None
 
 
@@ -63,22 +65,24 @@ def read_job_list(path: Path, check: Check = lambda job: None) -> list[StreamJob
             refuses one; the message names the file, the line and the field.
     """
     jobs: list[StreamJob] = []
-    line_of: dict[int, int] = {}
     requests: dict[tuple[tuple[int, ...], float | None], JobRequest] = {}
-    for number, place, line in placed_lines(path):
-        listed = parsed_line(line, ListedJob, place)
-        if listed.id in line_of:
-            raise InvalidInput(f"{place}: id: job {listed.id} stands in line {line_of[listed.id]} already.")
-        line_of[listed.id] = number
+    for place, listed in _placed_jobs(path):
         job = _stream_job(listed, requests)
         try:
             check(job)
         except InvalidInput as error:
             raise InvalidInput(f"{place}: {error}") from error
         jobs.append(job)
-    if not jobs:
-        raise InvalidInput(f"{path}: holds no job.")
     return sorted(jobs, key=lambda job: (job.arrival_s, job.id))
+
+
+def read_listed_jobs(path: Path) -> list[ListedJob]:
+    """Read the jobs in the file at `path` with all that their lines state, in order of arrival.
+
+    Raises:
+        InvalidInput: as `read_job_list`.
+    """
+    return sorted((listed for _, listed in _placed_jobs(path)), key=lambda listed: (listed.arrival_s, listed.id))
 
 
 def write_job_list(jobs: Iterable[StreamJob], path: Path) -> None:
@@ -104,6 +108,19 @@ def outcome_line(outcome: JobOutcome) -> str:
     """Return `outcome` as a line of a file of outcomes."""
     entry = {**outcome._asdict(), "clusters": list(outcome.clusters)}
     return json.dumps(entry) + "\n"
+
+
+def _placed_jobs(path: Path) -> Iterator[tuple[str, ListedJob]]:
+    """Yield the jobs of a list with their places in words, in the order of its lines."""
+    line_of: dict[int, int] = {}
+    for number, place, line in placed_lines(path):
+        listed = parsed_line(line, ListedJob, place)
+        if listed.id in line_of:
+            raise InvalidInput(f"{place}: id: job {listed.id} stands in line {line_of[listed.id]} already.")
+        line_of[listed.id] = number
+        yield place, listed
+    if not line_of:
+        raise InvalidInput(f"{path}: holds no job.")
 
 
 def _stream_job(listed: ListedJob, requests: dict[tuple[tuple[int, ...], float | None], JobRequest]) -> StreamJob:

@@ -26,6 +26,7 @@ from locust.exception import StopUser
 from emulator.client import BrokerClient
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import TestbedError
+from emulator.model.full_disk import HOST_FULL_DISK_S
 from emulator.model.views import Submission
 from workloads.schedule import Arrival, read_schedule
 
@@ -86,7 +87,7 @@ class Submitter(User):
         )
         began, refusal = time.perf_counter(), None
         try:
-            _client.submit_surely(submission)
+            _client.submit_surely(submission, host_full_disk_s=HOST_FULL_DISK_S)
         except TestbedError as error:
             refusal = error
         self.environment.events.request.fire(
@@ -112,6 +113,8 @@ def _count_one(environment: LocustEnvironment) -> None:
     global _unsubmitted
     _unsubmitted -= 1
     if _unsubmitted == 0:
+        if environment.process_exit_code is None:
+            environment.process_exit_code = 0  # also if locust could not write some of its statistics
         _end(environment)
 
 

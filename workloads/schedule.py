@@ -27,7 +27,7 @@ from emulator.policies.request_kinds import as_taken
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.home_queues import drawn_homes
-from workloads.job_choices import ChosenJob, chosen_jobs
+from workloads.job_choices import Arguments, ChosenJob, chosen_jobs
 from workloads.json_lines import parsed_line, placed_lines
 from workloads.stated_jobs import StatedJob
 
@@ -148,8 +148,13 @@ def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:
     ]
 
 
+def stated_program(campaign: Campaign, job: StatedJob) -> tuple[str, Arguments]:
+    """Return the application that a job of the list of `campaign` runs, and its arguments."""
+    return job.application or campaign.application, {**campaign.arguments, **(job.arguments or {})}
+
+
 def _stated_arrival(campaign: Campaign, number: int, job: StatedJob) -> Arrival:
-    chosen = ChosenJob(job.application or campaign.application, campaign.arguments, job.components)
+    chosen = ChosenJob(*stated_program(campaign, job), job.components)
     estimate = {"time_alone_s": job.estimate_s / campaign.time_scale} if job.estimate_s else {}
     return _arrival(campaign, number, job.arrival_s / campaign.time_scale, chosen, estimate)
 

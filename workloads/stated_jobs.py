@@ -12,7 +12,7 @@ from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
 from emulator.model.stream import StreamJob
-from workloads.job_lists import read_job_list
+from workloads.job_lists import ListedJob, StatedArguments, read_listed_jobs
 from workloads.swf import read_swf
 from workloads.swf_stream import swf_jobs
 
@@ -41,7 +41,8 @@ class StatedJob(DocumentModel):
     """A job of a list: when it arrives, its execution time in one cluster, and what it asks for.
 
     `estimate_s` is the user's estimate. Without an `application` it runs that of its campaign. `queue` is the index of
-    the cluster that it is submitted to, for disciplines with local queues; without one it is drawn.
+    the cluster that it is submitted to, for disciplines with local queues; without one it is drawn. Its `arguments`
+    override those of its campaign.
     """
 
     arrival_s: Seconds
@@ -53,6 +54,7 @@ class StatedJob(DocumentModel):
     application: str = ""
     estimate_s: Seconds | None = None
     queue: Annotated[int, Field(ge=0)] | None = None
+    arguments: StatedArguments | None = None
 
 
 def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tuple[tuple[StatedJob, ...], int]:
@@ -65,13 +67,14 @@ def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tu
         InvalidInput: if the file cannot be read, holds no job or too many, or is neither a list nor a log.
     """
     path = folder / jobs.file
-    found, left_out = _stream_jobs(path, jobs, clusters)
+    found, left_out = _found(path, jobs, clusters)
     if len(found) > MOST_JOBS:
         raise InvalidInput(
             f"{path}: has {len(found)} jobs, and a campaign takes at most {MOST_JOBS} from a list (`testbed simulate "
             f"{path}` takes all of them)."
         )
-    return tuple(_stated(job, path) for job in found), left_out
+    stated = (validate(job, StatedJob, source=f"{path}, job {number}") for number, job in found)
+    return tuple(stated), left_out
 
 
 def is_list(path: Path) -> bool:
@@ -85,22 +88,25 @@ def is_log(path: Path) -> bool:
     return suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]
 
 
-def _stated(job: StreamJob, path: Path) -> StatedJob:
-    stated = {
-        "arrival_s": job.arrival_s, "service_s": job.service_s, "components": job.request.components,
-        "application": job.application, "estimate_s": job.request.estimate_s,
-        # A log has no queues of this system: theirs are drawn.
-        "queue": job.queue if is_list(path) else None,
-    }  # fmt: skip
-    return validate(stated, StatedJob, source=f"{path}, job {job.id}")
-
-
-def _stream_jobs(path: Path, jobs: JobList, clusters: Sequence[int]) -> tuple[Sequence[StreamJob], int]:
+def _found(path: Path, jobs: JobList, clusters: Sequence[int]) -> tuple[list[tuple[int, dict[str, object]]], int]:
+    """Return what a file says of its jobs, each with its number, and how many records of a log were left out."""
     if is_list(path):
         if jobs.component_limit is not None:
             raise InvalidInput(f"{path}: component_limit: a job list states components; leave it out.")
-        return read_job_list(path), 0
+        return [(job.id, _of_list(job)) for job in read_listed_jobs(path)], 0
     if is_log(path):
         found = swf_jobs(read_swf(path), path, clusters=clusters, component_limit=jobs.component_limit)
-        return found.jobs, len(found.left_out)
+        return [(job.id, _of_log(job)) for job in found.jobs], len(found.left_out)
     raise InvalidInput(f"{path}: job_list: neither a job list (.jsonl) nor a log (.swf, .swf.gz).")
+
+
+def _of_list(job: ListedJob) -> dict[str, object]:
+    return {**job.model_dump(exclude={"id"}), "arguments": job.arguments or None}
+
+
+def _of_log(job: StreamJob) -> dict[str, object]:
+    """Return what a record says; a log has no queues of this system: theirs are drawn."""
+    return {
+        "arrival_s": job.arrival_s, "service_s": job.service_s, "components": job.request.components,
+        "application": job.application, "estimate_s": job.request.estimate_s,
+    }  # fmt: skip

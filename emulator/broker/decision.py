@@ -16,7 +16,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.node_names import node_name
 from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN
-from emulator.policies.answer_checks import check_answers
+from emulator.policies.answer_checks import check_answers, check_history
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.nodes.changes import occupied, replace_nodes
 from emulator.policies.nodes.stated import empty_nodes
@@ -93,10 +93,15 @@ def _knows(reading: Reading | None, cluster: str, job: LiveJob) -> bool:
     return reading is not None and cluster in job.claimed and (cluster, job.claimed[cluster][0]) in reading.grants
 
 
-def nothing_idle(topology: Topology, time_s: float) -> SystemState:
-    """Return a state without idle processors, in which a discipline can place nothing."""
+def with_history(run: Run, surroundings: Surroundings) -> Surroundings:
+    """Return `surroundings` with the history table of `run` beside what theirs holds already."""
+    return replace(surroundings, history=surroundings.history | run.history) if run.history else surroundings
+
+
+def nothing_idle(run: Run, topology: Topology) -> SystemState:
+    """Return a state of `run` without idle processors, in which its discipline can place nothing."""
     processors = tuple(cluster.processors for cluster in topology.clusters)
-    return SystemState(processors, (0,) * len(processors), time_s)
+    return SystemState(processors, (0,) * len(processors), run.now_s(), with_history(run, NOTHING_ELSE))
 
 
 def decide(run: Run, event: SchedulingEvent, state: SystemState, together: int) -> Decision:
@@ -116,6 +121,8 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState, together: int) 
     decision = Decision(
         run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot
     )
+    if len(decision.history_after) > len(state.surroundings.history):
+        check_history(decision.history_after)
     run.note_decision(decision)
     for answer in answers:
         run.jobs[answer.job_id].answered = True

@@ -11,7 +11,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in, with_shared_nodes
+from emulator.broker.decision import (
+    decide_all,
+    defect,
+    nothing_idle,
+    system_state,
+    waiting_in,
+    with_history,
+    with_shared_nodes,
+)
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended, GivenBack
 from emulator.broker.jobs.supervisor import JobSupervisor
@@ -101,7 +109,7 @@ class Scheduling:
         poll or scan finds the jobs that may start instead.
         """
         if not run.is_ending and not run.is_behind and not run.pending.is_arriving(job_id):
-            self._decide_on(run, [Withdrawal(job_id)], nothing_idle(self._topology, run.now_s()))
+            self._decide_on(run, [Withdrawal(job_id)], nothing_idle(run, self._topology))
 
     def catch_up(self, run: Run) -> None:
         """Ask the discipline of `run` about jobs that arrived, left or ended without it.
@@ -117,7 +125,7 @@ class Scheduling:
         waiting = set(known)
         gone = [Withdrawal(number) for number in sorted(waiting) if not run.has_queued(number)]
         if gone:
-            self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
+            self._decide_on(run, gone, nothing_idle(run, self._topology))
         departed, run.undecided_departures = run.undecided_departures, ()
         for departure in departed:
             self.decide(run, departure)
@@ -292,7 +300,8 @@ class Scheduling:
         )
 
     def _state(self, run: Run) -> SystemState:
-        surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
+        files = set(run.waiting_files.values())
+        surroundings = with_history(run, self._replicas.surroundings(files, self._lost))
         if running := run.running():
             surroundings = replace(surroundings, running=running)
         readings = self.readings.freshest()

@@ -63,7 +63,8 @@ class Broker:
         self._topology = topology
         self._managers = managers
         catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
-        self._replicas = Replicas(topology, file_servers, catalogue)
+        hosts = {head.cluster: head.host for head in settings.heads}
+        self._replicas = Replicas(topology, file_servers, catalogue, hosts)
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
         self._loop = Loop(self._host_until_due_s, self._decide_due_runs, self._publish)
         self._journal = journal

@@ -297,9 +297,10 @@ def _run_schedule(attempt: _Attempt, run: RunView, recorder: Recorder, checks: S
         def done() -> bool:
             for check in checks:
                 check()
-            if load.has_ended() and recorder.submitted < expected:
+            if recorder.submitted < expected and load.has_ended():
                 follow_now(testbed, run.id, recorder, report)
                 if recorder.submitted < expected:
+                    load.check()
                     raise RunFailed(f"Only {recorder.submitted} of {number_of(expected, 'job')} reached the broker.")
             return len(recorder.ended) == expected
 

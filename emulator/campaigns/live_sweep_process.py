@@ -1,12 +1,11 @@
 """The process that runs a live sweep: one at a time, noticed by others until it ends, if wanted in the background.
 
-It holds the lock on ``sweep.pid`` in the sweep's folder, a file that says its number.
+It holds the lock on ``sweep.pid`` in the sweep's folder, a file that says its number, and when it was started.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.model.errors import InvalidInput, TestbedBusy
-from emulator.model.process_lock import ProcessLock, is_locked
+from emulator.model.process_lock import ProcessLock, end_process, is_locked, process_number, process_text
 from emulator.model.project import PROJECT_ROOT
 
 LOG_FILE: Final = "sweep.log"
@@ -45,7 +44,7 @@ def detach(path: Path, name: str) -> int:
     except BaseException:
         lock.release()
         raise
-    lock.hand_over(str(process.pid))
+    lock.hand_over(process_text(process.pid))
     return process.pid
 
 
@@ -59,7 +58,7 @@ def own_process(path: Path) -> Iterator[None]:
     """
     handed_over = os.environ.pop(_HANDED_OVER, None)
     if handed_over is None:
-        lock = _lock(path, str(os.getpid()))
+        lock = _lock(path, process_text(os.getpid()))
     else:
         lock = ProcessLock.taken_over(path / PROCESS_FILE, int(handed_over))
     try:
@@ -75,10 +74,14 @@ def end(path: Path) -> int:
         InvalidInput: if none runs there.
         TestbedBusy: if it is still there after `ENDS_WITHIN_HOST_S`.
     """
-    number = _number(path) if path.is_dir() and is_running(path) else ""
+    number = process_number(path / PROCESS_FILE) if path.is_dir() and is_running(path) else ""
     if not number:
         raise InvalidInput(f"{path}: no process runs a sweep there (end a single campaign with Ctrl-C where it runs).")
-    os.kill(int(number), signal.SIGTERM)
+    if not end_process(path / PROCESS_FILE):
+        raise InvalidInput(
+            f"{path}: no process runs a sweep there, as far as can be told: process {number} has ended, or may be "
+            f"another one (if it is the sweep's, end it with `kill {number}`)."
+        )
     deadline_host_s = time.monotonic() + ENDS_WITHIN_HOST_S
     while is_running(path):
         if time.monotonic() > deadline_host_s:
@@ -101,16 +104,8 @@ def _lock(path: Path, text: str) -> ProcessLock:
 
 def _written(path: Path) -> str:
     """Return what a sentence calls the process that locked the file."""
-    number = _number(path)
+    number = process_number(path / PROCESS_FILE)
     return f"process {number}" if number else "another process"
-
-
-def _number(path: Path) -> str:
-    """Return the number that the process wrote into the file, or nothing if it has not written it yet."""
-    try:
-        return (path / PROCESS_FILE).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return ""
 
 
 def _started(path: Path, name: str, descriptor: int) -> subprocess.Popen[bytes]:

@@ -100,17 +100,13 @@ class LoadGenerator:
         return ["--autostart", "--web-host", LOOPBACK, "--web-port", port, "--html", REPORT_FILE]
 
     def has_ended(self) -> bool:
-        """Return whether the load generator has ended, with everything submitted.
+        """Return whether the load generator has ended."""
+        return self._process is not None and self._process.poll() is not None
 
-        Raises:
-            RunFailed: if the load generator ended without submitting everything.
-        """
-        code = None if self._process is None else self._process.poll()
-        if code is None:
-            return False
-        if code != 0:
+    def check(self) -> None:
+        """Raise `RunFailed` if the load generator has ended with an error."""
+        if self._process is not None and self._process.poll():
             raise RunFailed(f"The load generator ended without submitting every job: {self._last_words()}")
-        return True
 
     def wait(self) -> None:
         """Wait for the load generator to end by itself, so that its statistics are complete."""

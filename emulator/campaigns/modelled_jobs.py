@@ -16,7 +16,7 @@ from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, RuntimeOfJobs
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
-from workloads.job_lengths import with_lengths, with_once_divided
+from workloads.job_lengths import check_programs, with_lengths, with_once_divided
 from workloads.schedule import Arrival, admitted, home_queues, schedule, specifications_by_number, stream_job
 
 STATED: Final = "stated"
@@ -41,9 +41,11 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     state. If it states them, and the model knows nothing of its jobs, they are not extended.
 
     Raises:
-        InvalidInput: if the model knows nothing of the jobs, or the campaign contains an invalid job.
+        InvalidInput: if the model knows nothing of the jobs, or the campaign contains an invalid job or arguments that
+            its applications do not have.
         ImpossibleRequest: if a job does not fit the system.
     """
+    check_programs(campaign)
     table = factors if isinstance(factors, FactorTable) else None
     if campaign.states_services:
         drawn = campaign_jobs(campaign, topology, seed)

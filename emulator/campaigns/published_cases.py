@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_run import OUTCOMES
 from emulator.campaigns.simulated_workload import SimulationOptions, with_own_processors
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.runs.run_directory import read_manifest
-from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations, ReportSimulations
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome, ParallelSimulations, ReportSimulations
 from workloads.campaign import campaign_named
 
 PLACED: Final = tuple((campaign, policy) for campaign in ("W1", "W2") for policy in ("wf", "cm", "fcm"))
@@ -98,7 +99,7 @@ def simulate_cases(
     """Simulate `cases` on the workers of a dask client, all but those whose run directories are there already.
 
     Raises:
-        InvalidInput: if one that is there had other jobs, or another topology.
+        InvalidInput: if one that is there had other jobs, another topology, or another version of the simulator.
     """
     kept = [case for case in cases if case.path.exists()]
     for case in kept:
@@ -108,6 +109,10 @@ def simulate_cases(
 
 def _check_same(case: PublishedCase) -> None:
     manifest, campaign = read_manifest(case.path), campaign_named(case.campaign)
+    if manifest.versions.get(OUTCOMES) != str(OUTCOMES_VERSION):
+        raise InvalidInput(
+            f"{case.path}: was simulated by another version of the simulator (remove it, or choose another --out)."
+        )
     jobs = case.jobs or campaign.jobs
     if manifest.jobs != jobs:
         raise InvalidInput(

@@ -37,11 +37,15 @@ from emulator.runs.run_directory import RunDirectory
 from emulator.runs.steps import Change, steps
 from emulator.runs.surroundings import host_now, versions
 from emulator.simulator.background import BackgroundChange
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION
 from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.simulation import SimulationResult
 
 UNNAMED: Final = "unnamed"
 """The application of jobs whose source names none."""
+
+OUTCOMES: Final = "outcomes"
+"""Stands among the versions in a record before that of all outcomes of simulations."""
 
 
 class NamedJob(NamedTuple):
@@ -134,7 +138,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
         time_scale=float(run.workload.get("time_scale", 1.0)),
         background=None if background is None else background.record(),
         simulated=dict(run.provenance) or None, host_began_at=host_now(), host_ended_at=host_now(), host={},
-        versions=versions(),
+        versions=versions() | {OUTCOMES: str(OUTCOMES_VERSION)},
     )  # fmt: skip
     ends: dict[int, FinishedJob | GivenUpJob] = {job.id: job for job in run.result.finished}
     ends |= {job.id: job for job in run.result.given_up}

@@ -28,7 +28,7 @@ from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
 from emulator.policies.names import custom_file, policy_name, queue_name
 from emulator.policies.registry import default_policy
-from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome, ParallelSimulations
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
@@ -39,9 +39,6 @@ QUANTITIES: Final = (
     "net_utilization", "makespan_s",
 )  # fmt: skip
 """The quantities of which a sweep gives means and intervals over its seeds."""
-
-OUTCOMES_VERSION: Final = 4
-"""What the quantities of an outcome are and mean: raise it when that changes, so that stored ones are not taken."""
 
 MOST_LOADS: Final = 10_000
 CHECKED_JOBS: Final = 1_000

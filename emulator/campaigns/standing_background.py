@@ -14,19 +14,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
 from emulator.campaigns.background import check_local_users
-from emulator.containers.local_users import holder
+from emulator.containers.local_users import holder, lock_file
 from emulator.containers.state import state_folder
 from emulator.fidelity.background import SETTLING_S
 from emulator.model.background import Background
 from emulator.model.clock import REAL_TIME, EmulatedClock
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import RunFailed, TestbedBusy, TestbedError, TestbedNotUp
+from emulator.model.process_lock import end_process
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import BackgroundRow
 from emulator.model.whole_files import write_whole
@@ -116,7 +118,11 @@ def stop(name: str) -> None:
         if pid is not None:
             raise TestbedBusy("The background load is a campaign's and ends with it (`testbed campaign stop`).")
         raise TestbedNotUp(f"No background load runs on the testbed {name!r}, so there is nothing to stop.")
-    os.kill(found.pid, signal.SIGTERM)
+    if not end_process(lock_file(name)):
+        raise TestbedNotUp(
+            f"No background load runs on the testbed {name!r}, as far as can be told: process {found.pid} has ended, "
+            f"or may be another one (if it is the load's, `kill {found.pid}` ends it; else remove {lock_file(name)})."
+        )
     host_deadline_s = time.monotonic() + STOP_WITHIN_HOST_S
     while holder(name) is not None:
         if time.monotonic() > host_deadline_s:
@@ -167,7 +173,9 @@ def _status_writer(
             share_in_band=load.measures(now_s).share_in_band,
             clusters=tuple(rows.values()),
         )
-        write_whole(file, found.model_dump_json(), durable=False)
+        # What is written next is newer; a full disk must not end the load.
+        with suppress(OSError):
+            write_whole(file, found.model_dump_json(), durable=False)
 
     return write
 

@@ -38,7 +38,7 @@ from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, SeedOption, run_path
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.fidelity.judgement import Judgement
-from emulator.model.errors import TestbedNotUp
+from emulator.model.errors import TestbedBusy, TestbedNotUp
 
 campaigns = typer.Typer(
     help="Run, list and stop campaigns: streams of jobs on a running testbed.", no_args_is_help=True
@@ -161,5 +161,11 @@ def stop(
             raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")
         for failure in give_back(testbed, run):
             raise failure
-        remove_left(testbed.client, run.request.name)
+        left = remove_left(testbed.client, run.request.name)
+    if left:
+        stays, reason = ", ".join(left), str(next(iter(left.values()))).rstrip(".")
+        raise TestbedBusy(
+            f"Run {run.id} ({run.request.name}) is ended, but input files of it are left: {stays} ({reason}); remove "
+            "each with `testbed files remove`."
+        )
     say(f"Run {run.id} ({run.request.name}) is ended; the testbed is free.")

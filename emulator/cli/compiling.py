@@ -21,6 +21,7 @@ from emulator import compiled
 from emulator.cli.foreign_text import say
 from emulator.model.escapes import last_line
 from emulator.model.project import PROJECT_ROOT, with_extra
+from emulator.model.whole_files import write_whole
 
 COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
 """The environment variable that keeps the simulator interpreted where it says ``no`` and nothing is compiled yet."""
@@ -80,8 +81,9 @@ def _compile() -> str:
     A failure is remembered for as long as the sources stay as they are, because it takes nearly as long as a success.
     """
     failure = compiled.built_folder().with_suffix(".failed")
-    if failure.is_file():
-        return failure.read_text(encoding="utf-8")
+    remembered = failure.read_text(encoding="utf-8") if failure.is_file() else ""
+    if remembered:  # a full disk may have left an empty file
+        return remembered
     console = Console(stderr=True)
     if not console.is_terminal:
         print(_COMPILING, file=sys.stderr, flush=True)
@@ -92,5 +94,5 @@ def _compile() -> str:
         return ""
     said = f"{last_line(done.stderr, 'the compiler failed without a reason')}."
     with suppress(OSError):
-        failure.write_text(f"{said} Try again with `python -m emulator.simulator.compile`.", encoding="utf-8")
+        write_whole(failure, f"{said} Try again with `python -m emulator.simulator.compile`.")
     return said

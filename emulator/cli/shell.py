@@ -58,7 +58,7 @@ def _through_tunnel(docker_command: str, host: Host, words: list[str]) -> int:
     """Run Docker's command at the engine of a host over SSH, which needs none there; return its exit code."""
     from emulator.containers.hosts.tunnels import open_tunnel
 
-    running = subprocess.Popen([docker_command, "--host", open_tunnel(host), *words])
+    running = subprocess.Popen([docker_command, "--host", open_tunnel(host).url, *words])
     while running.poll() is None:
         # An interrupt from the keyboard is the command's, not this process's.
         with suppress(KeyboardInterrupt):

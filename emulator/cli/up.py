@@ -47,8 +47,8 @@ def up(
 ) -> None:
     """Bring a testbed up, or mend the one that exists.
 
-    What does not run, is not healthy or has lost its networks is started again in its place: jobs, outputs, files,
-    token and port stay. Nodes that Slurm itself drained are resumed.
+    What does not run, is not healthy or has lost its networks is started again in its place: jobs, outputs, files and
+    token stay, and so does the port unless it was taken meanwhile. Nodes that Slurm itself drained are resumed.
 
     Example: testbed up --topology das2
     """

@@ -27,12 +27,14 @@ cache            the folder of what can be fetched again
 
 state            what the host remembers of a testbed
 mounted_files    the files that its containers mount
+api_port         the port of its API, and another one where that is taken
 parts            its containers as rendered, and as they are now
 mending          what to do about each part that is not as rendered (pure)
 up               bring a testbed up
 repair           mend the one that exists
 down             take it down
 readiness        wait until it is ready
+stopped_parts    those of its containers that do not run
 inspection       its status now
 slurm_nodes      the nodes of a cluster that get no job, and why
 home_files       a user's files, copied into the home folders of the clusters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL
 from emulator.containers.rendering import Rendering
 
 SHARE_OF_MEMORY: Final = 0.75
@@ -32,7 +31,7 @@ def in_every_service(
     return {
         "image": image,
         "container_name": container,
-        "labels": {**rendering.labels(role, cluster), **_origin(rendering)},
+        "labels": {**rendering.labels(role, cluster), **rendering.origin_labels()},
         "init": True,
         "security_opt": [READS_HOST_FILES],
         "restart": "no",
@@ -50,9 +49,3 @@ def health_check(test: list[str]) -> dict[str, Any]:
     """Return how a container's health is checked by `test`, a command in it."""
     # Rarely: a check costs the host's processors what a run needs. `up` does not wait for it.
     return {"test": test, "interval": "60s", "timeout": "30s", "retries": 3, "start_period": "60s"}
-
-
-def _origin(rendering: Rendering) -> dict[str, str]:
-    """Return the labels of a container that say who brought the testbed up, and on which host."""
-    central = {CENTRAL_LABEL: rendering.central_engine} if rendering.central_engine else {}
-    return {OWNER_LABEL: str(rendering.owner), **central}

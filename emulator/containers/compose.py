@@ -167,11 +167,12 @@ def networks(rendering: Rendering) -> dict[str, Any]:
 
 def volumes(rendering: Rendering) -> dict[str, Any]:
     """Return the volumes, which outlive containers: the broker's journal, and the home folders of each cluster."""
-    journal = {"name": rendering.names.journal_volume, "labels": rendering.labels("journal")}
+    origin = rendering.origin_labels() if rendering.owned_volumes else {}
+    journal = {"name": rendering.names.journal_volume, "labels": {**rendering.labels("journal"), **origin}}
     homes = {
         _home(cluster): {
             "name": rendering.names.home_volume(cluster.name),
-            "labels": rendering.labels("home", cluster.name),
+            "labels": {**rendering.labels("home", cluster.name), **origin},
         }
         for cluster in rendering.clusters
     }

@@ -30,6 +30,8 @@ POOL_SIZE: Final = 64
 READ_ATTEMPTS: Final = 3
 NO_ANSWER: Final = (requests.exceptions.ConnectionError, requests.exceptions.Timeout)
 """What the Docker SDK raises if the engine, or its host, does not answer."""
+ENGINE_ERRORS: Final = (docker.errors.DockerException, *NO_ANSWER)
+"""What the Docker SDK raises if the engine refuses something, or does not answer."""
 
 
 def connect() -> docker.DockerClient:
@@ -191,7 +193,7 @@ def other_owner(client: docker.DockerClient, testbed: str) -> str | None:
 
 
 def owners_of(client: docker.DockerClient, testbed: str) -> set[str]:
-    """Return the numbers of the users that the containers of a testbed state as their owners."""
+    """Return the numbers of the users that the containers and volumes of a testbed state as their owners."""
     return _stated(client, testbed, OWNER_LABEL)
 
 
@@ -201,7 +203,7 @@ def engine_id(information: Mapping[str, Any]) -> str:
 
 
 def centrals_of(client: docker.DockerClient, testbed: str) -> set[str]:
-    """Return the IDs of the central hosts' engines that the containers of a testbed state; none for older ones."""
+    """Return the IDs of the central hosts' engines that containers and volumes of a testbed state, if new enough."""
     return _stated(client, testbed, CENTRAL_LABEL)
 
 
@@ -231,8 +233,11 @@ def check_own(client: docker.DockerClient, testbed: str) -> None:
 
 
 def _stated(client: docker.DockerClient, testbed: str, label: str) -> set[str]:
-    """Return the values that a testbed's containers have for a label."""
-    labels = map(_labels_of, containers_of(client, testbed))
+    """Return the values that a testbed's containers and volumes have for a label.
+
+    Volumes outlive containers, and hold what is worth most.
+    """
+    labels = map(_labels_of, [*containers_of(client, testbed), *volumes_of(client, testbed)])
     return {stated[label] for stated in labels if label in stated}
 
 

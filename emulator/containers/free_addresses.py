@@ -11,6 +11,7 @@ from typing import Any, Final
 import docker
 import psutil
 
+from emulator.containers import engine
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.state import TestbedRecord, readable_record, remembered_names
@@ -61,24 +62,27 @@ def free_addresses(
     return plans[str(found.subnet)]
 
 
-def free_port(requested: int | None, first: int = FIRST_PORT) -> int:
+def free_port(client: docker.DockerClient, requested: int | None, first: int = FIRST_PORT) -> int:
     """Return the port asked for, or find the first free one from `first` on the host's loopback.
+
+    The port of a testbed that does not run, also of another user's, counts as taken.
 
     Raises:
         TestbedAlreadyUp: if the port asked for is in use, or none is free.
     """
-    claimed = {record.api_port for record in _remembered()}
+    claimed = {*(record.api_port for record in _remembered()), *_published_ports(client)}
     if requested is not None:
-        if requested in claimed or not _is_free(requested):
+        if requested in claimed or not is_free(requested):
             raise TestbedAlreadyUp(f"Port {requested} of {_LOOPBACK} is in use (choose another with --port, or none).")
         return requested
     for port in range(first, first + _PORTS_TRIED):
-        if port not in claimed and _is_free(port):
+        if port not in claimed and is_free(port):
             return port
     raise TestbedAlreadyUp(f"No port from {first} to {first + _PORTS_TRIED - 1} is free (name one by --port).")
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
+    """Return whether nothing listens at a port of the host's loopback."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -86,6 +90,14 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def _published_ports(client: docker.DockerClient) -> Iterator[int]:
+    """Yield the ports at which containers of testbeds are published, also of those that do not run."""
+    for container in engine.containers_of(client, None):
+        bindings: dict[str, Any] = (container.attrs.get("HostConfig") or {}).get("PortBindings") or {}
+        for bound in bindings.values():
+            yield from (int(each["HostPort"]) for each in bound or () if each.get("HostPort", "").isdigit())
 
 
 def _docker_subnets(client: docker.DockerClient) -> Iterator[Network]:

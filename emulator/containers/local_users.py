@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 import docker
-from docker.errors import DockerException
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.programs import OnLine, Program
 from emulator.containers.state import TestbedState, state_folder
 from emulator.model.errors import TestbedBusy
-from emulator.model.process_lock import ProcessLock, is_locked
+from emulator.model.process_lock import ProcessLock, is_locked, process_number, process_text
 
 PROGRAM: Final = ("bash", "/usr/local/lib/testbed/local-users.sh")
 LOCK_FILE: Final = "background.lock"
@@ -96,7 +96,7 @@ class ContainerLocalUsers:
 
     def _clear(self, container: str) -> None:
         # A container that does not run has no jobs, and Slurm forgets them when it starts again.
-        with contextlib.suppress(DockerException):
+        with contextlib.suppress(*ENGINE_ERRORS):
             self._client.containers.get(container).exec_run([*PROGRAM, "clear"])
 
 
@@ -108,12 +108,12 @@ def lock_file(name: str) -> Path:
 def holder(name: str) -> int | None:
     """Return the process id of the holder of the background load of the testbed `name`; None if there is none."""
     file = lock_file(name)
-    return int(file.read_text(encoding="utf-8") or 0) if is_locked(file) else None
+    return int(process_number(file) or 0) if is_locked(file) else None
 
 
 def _locked(name: str) -> ProcessLock | None:
     """Return the lock of this process; None if another process holds it."""
     try:
-        return ProcessLock(lock_file(name), str(os.getpid()), waits=False)
+        return ProcessLock(lock_file(name), process_text(os.getpid()), waits=False)
     except BlockingIOError:
         return None

@@ -6,6 +6,7 @@ If none has, they are made anew, and the containers that mount them must be rest
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +22,13 @@ from emulator.containers.broker_settings import broker_settings
 from emulator.containers.compose import render
 from emulator.containers.engine_machine import machine_size
 from emulator.containers.hosts.host_files import host_document
+from emulator.containers.parts import whole_document
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
+    HOSTS_AND_OWNERS,
     TOKEN_FILE,
+    TestbedRecord,
     TestbedSpec,
     TestbedState,
     write_authorization,
@@ -32,6 +36,8 @@ from emulator.containers.state import (
     write_secret,
     write_token,
 )
+from emulator.model.settings import BrokerSettings
+from emulator.model.whole_files import write_whole
 
 
 def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
@@ -50,12 +56,22 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
         routes=testbed.record.routes,
         agent=testbed.record.agent,
         central_engine=engine.engine_id(information),
+        owned_volumes=testbed.record.generation >= HOSTS_AND_OWNERS,
     )
-    testbed.compose_file.write_text(render(rendering), encoding="utf-8")
+    _write(testbed.compose_file, render(rendering))
     _write_host_files(testbed, rendering)
     # Without defaults: the broker of an older image knows no keys but those of its time.
-    settings = broker_settings(rendering).model_dump_json(indent=2, exclude_defaults=True)
-    testbed.settings_file.write_text(settings + "\n", encoding="utf-8")
+    settings = _with_hosts(broker_settings(rendering), testbed.record)
+    _write(testbed.settings_file, settings.model_dump_json(indent=2, exclude_defaults=True) + "\n")
+
+
+def _with_hosts(settings: BrokerSettings, record: TestbedRecord) -> BrokerSettings:
+    """Return the settings of a broker with the host that carries each cluster; on one host none is named."""
+    if record.hosts is None or record.generation < HOSTS_AND_OWNERS:
+        return settings
+    host_of = {cluster: each.host.name for each in record.hosts.hosts for cluster in each.clusters}
+    heads = (head.model_copy(update={"host": host_of.get(head.cluster, "")}) for head in settings.heads)
+    return settings.model_copy(update={"heads": tuple(heads)})
 
 
 def _write_host_files(testbed: TestbedState, rendering: Rendering) -> None:
@@ -66,7 +82,13 @@ def _write_host_files(testbed: TestbedState, rendering: Rendering) -> None:
         is_central = hosts is not None and record.host.name == hosts.central
         document = host_document(whole, testbed.names, record.clusters, is_central=is_central)
         text = yaml.safe_dump(document, sort_keys=False, width=110)
-        testbed.compose_file_of(record.host.name).write_text(text, encoding="utf-8")
+        _write(testbed.compose_file_of(record.host.name), text)
+
+
+def _write(path: Path, text: str) -> None:
+    if path.is_dir():
+        path.rmdir()  # the engine makes an empty folder where a file that a container mounts is missing
+    write_whole(path, text)
 
 
 def rendered_files(testbed: TestbedState) -> list[Path]:
@@ -75,6 +97,16 @@ def rendered_files(testbed: TestbedState) -> list[Path]:
     return [
         testbed.compose_file, testbed.settings_file, *(testbed.compose_file_of(record.host.name) for record in hosts)
     ]  # fmt: skip
+
+
+def _is_whole(file: Path) -> bool:
+    """Return whether a rendered file is there, and neither empty nor cut off."""
+    if file.suffix != ".json":
+        return whole_document(file) is not None
+    try:
+        return isinstance(json.loads(file.read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def renewed_routes(
@@ -103,8 +135,8 @@ def renewed_routes(
 def restore_files(
     client: docker.DockerClient, testbed: TestbedState, known_heads: Sequence[str], observe: Observer
 ) -> frozenset[str]:
-    """Write every file that is missing; return the containers whose own copies are out of date now."""
-    if not all(file.is_file() for file in rendered_files(testbed)):
+    """Write every file that is missing, empty or cut off; return the containers whose copies are out of date now."""
+    if not all(_is_whole(file) for file in rendered_files(testbed)):
         observe(ProgressStep("state", "writing the Compose file and the broker's settings again"))
         write_rendered(client, testbed)
     lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]

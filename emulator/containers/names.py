@@ -19,10 +19,10 @@ CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
 """Label that names the cluster of a cluster's container or a site's network."""
 
 OWNER_LABEL: Final = "multicluster-testbed.owner"
-"""Label of containers that holds the number of the user of this host who brought the testbed up."""
+"""Label of containers and volumes that holds the number of the user of this host who brought the testbed up."""
 
 CENTRAL_LABEL: Final = "multicluster-testbed.central"
-"""Label of containers that holds the ID of the central host's engine, which tells the testbeds of two hosts apart."""
+"""Label of the same that holds the ID of the central host's engine, which tells the testbeds of two hosts apart."""
 
 USER: Final = "researcher"
 """The account that jobs run under in every cluster."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import docker
@@ -29,6 +30,7 @@ PATIENCE_HOST_S: Final = 15.0
 """How long a part that has long been started may be unhealthy: a daemon that ended is started again meanwhile."""
 _PAUSE_HOST_S: Final = 0.3
 _ATTACHED: Final = ("running", "paused")
+_SECTIONS: Final = frozenset({"services", "networks", "volumes"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,21 @@ def rendered_document(testbed: TestbedState) -> dict[str, Any]:
     """Return the Compose file of a testbed as it was written.
 
     Raises:
-        InvalidInput: if it is missing.
+        InvalidInput: if it is missing, empty or cut off.
     """
-    if not testbed.compose_file.is_file():
-        raise InvalidInput(f"{testbed.compose_file} is missing (`testbed up` writes it again).")
-    document: dict[str, Any] = yaml.safe_load(testbed.compose_file.read_text(encoding="utf-8"))
+    document = whole_document(testbed.compose_file)
+    if document is None:
+        raise InvalidInput(f"{testbed.compose_file} is missing, empty or cut off (`testbed up` writes it again).")
     return document
+
+
+def whole_document(file: Path) -> dict[str, Any] | None:
+    """Return what a rendered Compose file holds; None if it is missing, empty or cut off, as after a loss of power."""
+    try:
+        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return None
+    return document if isinstance(document, dict) and document.keys() >= _SECTIONS else None
 
 
 def rendered_parts(document: Mapping[str, Any]) -> list[RenderedPart]:
@@ -107,9 +118,12 @@ def patience_of(parts: Sequence[RenderedPart], ages_host_s: Mapping[str, float])
     """Return for how many host seconds each of `parts` may still be unhealthy, by their names.
 
     It is the rest of the time that a start may take, and some seconds in any case. The broker reaches a cluster only
-    once that has started, so it has as long as the part that has longest.
+    once that has started, so it has as long as the part that has longest. A negative age, of a part that was started
+    before the host's clock was set back, counts as none.
     """
-    patience_host_s = {part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - ages_host_s[part.name]) for part in parts}
+    patience_host_s = {
+        part.name: max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - max(0.0, ages_host_s[part.name])) for part in parts
+    }
     longest_host_s = max(patience_host_s.values(), default=0.0)
     return patience_host_s | {part.name: longest_host_s for part in parts if part.role == BROKER}
 
@@ -207,7 +221,7 @@ def _broker_faults(testbed: TestbedState, awaited: Collection[str], patience_hos
 
 
 def _host_age_s(container: Container) -> float:
-    """Return the seconds since a container was started."""
+    """Return the seconds since a container was started, by the wall clock; below 0 if that was set back since."""
     # Python reads at most six digits of a second's fraction.
     started = str(container.attrs["State"]["StartedAt"])[:19]
     began = datetime.strptime(started, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)

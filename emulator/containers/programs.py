@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import docker
-from docker.errors import DockerException
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.model.errors import TestbedNotUp
 
 CLOSE_WITHIN_HOST_S: Final = 30.0
@@ -48,7 +48,7 @@ class Program:
             api = client.containers.get(container).client.api
             made = api.exec_create(container, list(command), stdin=True, stdout=True, stderr=False)
             self._response = api.exec_start(made["Id"], socket=True)
-        except DockerException as error:
+        except ENGINE_ERRORS as error:
             raise TestbedNotUp(f"The container {container} runs no program of the testbed ({error}).") from error
         self._socket: Any = getattr(self._response, "_sock", self._response)
         self._socket.settimeout(None)

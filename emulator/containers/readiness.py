@@ -153,8 +153,16 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
 def is_running(client: docker.DockerClient, name: str) -> bool:
     """Return whether the container of that name runs or is being restarted; not if its engine does not answer."""
     try:
+        return runs(client, name)
+    except engine.NO_ANSWER:
+        return False
+
+
+def runs(client: docker.DockerClient, name: str) -> bool:
+    """Return what `is_running` does, but raise what the Docker SDK raises if the engine does not answer."""
+    try:
         return str(client.containers.get(name).status) in RUNNING
-    except (docker.errors.NotFound, *engine.NO_ANSWER):
+    except docker.errors.NotFound:
         return False
 
 

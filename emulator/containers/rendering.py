@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, PartNames
+from emulator.containers.names import CENTRAL_LABEL, CLUSTER_LABEL, LABEL, OWNER_LABEL, ROLE_LABEL, PartNames
 from emulator.model.errors import InvalidInput
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Cluster, Topology
@@ -30,7 +30,8 @@ class Rendering:
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
     memory of the host, and `owner` the number of the user who brings it up. `routes` are the ways to the heads of real
     clusters, for those whose topology does not say all, and `agent` is the ssh-agent that some of them need.
-    `central_engine` is the ID of the central host's engine; empty if that says none.
+    `central_engine` is the ID of the central host's engine; empty if that says none. Of `owned_volumes` each states the
+    owner and that ID, as containers do.
     """
 
     topology: Topology
@@ -45,6 +46,7 @@ class Rendering:
     routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     agent: AgentSocket | None = None
     central_engine: str = ""
+    owned_volumes: bool = True
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
@@ -56,6 +58,11 @@ class Rendering:
         """Return the labels of a part of the testbed."""
         of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
         return {LABEL: self.names.testbed, ROLE_LABEL: role, **of_cluster}
+
+    def origin_labels(self) -> dict[str, str]:
+        """Return the labels of a container or volume that say who brought the testbed up, and on which host."""
+        central = {CENTRAL_LABEL: self.central_engine} if self.central_engine else {}
+        return {OWNER_LABEL: str(self.owner), **central}
 
     def route_to(self, cluster: Cluster) -> tuple[Hop, ...]:
         """Return the logins on the way to a real cluster's head; the keys are files of this host.

@@ -1,7 +1,7 @@
 """Find the testbed that already exists under a name, and mend what is wrong with it.
 
-Nothing here removes a volume or what the host remembers: the journal, outputs, files, token and port stay. In turns,
-the parts are looked at, `mending` decides, and it is done, until there is nothing left to do.
+Nothing here removes a volume or what the host remembers: the journal, outputs, files and token stay, and the port if
+nobody else took it. In turns, the parts are looked at, `mending` decides, and it is done, until nothing is left to do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import docker
 import docker.errors
 
 from emulator.containers import engine, state
+from emulator.containers.api_port import holds_port, renewed_port
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.hosts.starting import create_containers, refill_keys
 from emulator.containers.hosts.underlay_reader import with_underlays
@@ -59,20 +60,20 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
     """Return the state of the testbed under the name of `spec`, whatever is wrong with it, or None if there is none.
 
     Raises:
-        TestbedAlreadyUp: if it has another topology, port or router than asked for.
+        TestbedAlreadyUp: if it has another topology or router than asked for, or its broker runs at another port.
     """
     # Whole: a profile that the topology names may change later, and the broker has no profiles.
     state.restore_topology(spec.name, topology, document_text(topology))
     testbed = state.remembered(spec.name)
     if testbed is None:
-        _refuse_foreign_containers(client, spec.name)
+        _refuse_foreign_parts(client, spec.name)
         return None
     if testbed.topology != topology:
         raise TestbedAlreadyUp(
             f"The testbed {spec.name!r} already runs with another topology ({testbed.topology.name}): take it down "
             f"first (`testbed down --name {spec.name}`), or give this one another name by --name."
         )
-    _check_options(spec, testbed)
+    _check_options(client, spec, testbed)
     return testbed
 
 
@@ -81,21 +82,24 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
 
     Raises:
         TestbedNotUp: if a part cannot be mended; nothing was removed then.
+        TestbedAlreadyUp: if no port is free for a broker that lost its own.
         EngineUnavailable: if Docker or Compose fails.
     """
     outdated = restore_files(client, testbed, spec.known_heads, observe)
     if outdated:
         refill_keys(client, testbed)
-    renewed = renewed_routes(client, testbed, spec, observe)
-    if renewed is not None:
-        testbed, outdated = renewed, outdated | {testbed.names.broker}
+    remade: set[Remedy] = set()
+    for renew in (renewed_routes, renewed_port):
+        renewed = renew(client, testbed, spec, observe)
+        if renewed is not None:
+            testbed, outdated = renewed, outdated | {testbed.names.broker}
+            remade = {Remedy.START, Remedy.RESTART}  # in its place it would have the mounts and the port of before
     if asdict(current_references(client)) != testbed.record.images:
         changed = "the sources changed since it was brought up: `testbed up --fresh` renews it, without its jobs"
         observe(ProgressStep("images", changed))
     parts = rendered_parts(rendered_document(testbed))
     attempts = _Attempts(defaultdict(set), {})
-    if renewed is not None:  # started again in its place, it would mount what it did before
-        attempts.tried[testbed.names.broker].add(Remedy.RESTART)
+    attempts.tried[testbed.names.broker] |= remade
     done: list[Action] = []
     for turn in range(_TURNS):
         found = find_parts(client, testbed, patient=turn > 0 or not outdated)
@@ -260,19 +264,26 @@ def _require_whole(
 def _program_links(
     client: docker.DockerClient, testbed: TestbedState, done: Sequence[Action], observe: Observer
 ) -> bool:
-    """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether."""
-    emulated = testbed.topology.emulated
-    if emulated is None:
+    """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether.
+
+    What the network between hosts takes is a part of each link's delay. It is measured anew, and the links follow it.
+    """
+    emulated, is_touched = testbed.topology.emulated, touch_wide_area(done)
+    # A run's links are left alone, and so is what crosses the network meanwhile, unless a part was mended.
+    if emulated is None or (not is_touched and held_dilation(testbed) is not None):
         return False
-    handle, held = wan_handle(client, testbed), held_dilation(testbed)
-    # Links that a run has programmed are left alone, unless a part was mended.
-    if not touch_wide_area(done) and (held is not None or _is_at_rest(handle, emulated)):
+    handle = wan_handle(client, testbed)
+    is_sound = not is_touched and _is_at_rest(handle, emulated)
+    if not is_sound:
+        observe(ProgressStep(_STAGE, "programming the wide area again"))
+        forget_neighbours(handle)
+    measured = with_underlays(client, testbed, observe)
+    handle, held = wan_handle(client, measured), held_dilation(testbed)
+    # A run may have begun since, which has programmed its links.
+    if is_sound and (measured is testbed or held is not None or _is_at_rest(handle, emulated)):
         return False
-    observe(ProgressStep(_STAGE, "programming the wide area again"))
-    forget_neighbours(handle)
-    handle = wan_handle(client, with_underlays(client, testbed, observe))
     program_wide_area(handle, emulated, held or resting_dilation(handle, emulated))
-    return True
+    return not is_sound
 
 
 def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
@@ -282,18 +293,20 @@ def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
         return False
 
 
-def _refuse_foreign_containers(client: docker.DockerClient, name: str) -> None:
-    if engine.containers_of(client, name):
+def _refuse_foreign_parts(client: docker.DockerClient, name: str) -> None:
+    """Refuse a name that containers or volumes have: a new testbed would take over what another one's volumes hold."""
+    if engine.containers_of(client, name) or engine.volumes_of(client, name):
         raise TestbedAlreadyUp(
-            f"Containers of a testbed called {name!r} exist that this user did not bring up, or whose state was lost "
-            f"(choose another name; if they are yours, `testbed down --name {name}` removes them with all they hold)."
+            f"Containers or volumes of a testbed called {name!r} exist that this user did not bring up, or whose state "
+            f"was lost (choose another name; if they are yours, `testbed down --name {name}` removes them and all that "
+            "they hold)."
         )
 
 
-def _check_options(spec: TestbedSpec, testbed: TestbedState) -> None:
-    """Refuse if the testbed's port or router differ from what is asked for."""
+def _check_options(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState) -> None:
+    """Refuse if the testbed's router differs from what is asked for, or its port does and cannot be changed now."""
     differing = []
-    if spec.port not in (None, testbed.record.api_port):
+    if spec.port not in (None, testbed.record.api_port) and holds_port(client, testbed):
         differing.append(f"port {testbed.record.api_port}")
     if spec.router_backend not in ("auto", testbed.record.router_backend):
         differing.append(f"router backend {testbed.record.router_backend}")

@@ -42,6 +42,13 @@ CHOOSING_ADDRESSES: Final = "choosing_addresses"
 MAKING_IMAGES: Final = "making_images"
 """Locks of all testbeds together. They hold an underscore, as no testbed's name does, whose lock is called after it."""
 
+HOSTS_AND_OWNERS: Final = 2
+"""The generation from which on a broker is told which host carries which cluster, and volumes state their owner."""
+
+GENERATION: Final = HOSTS_AND_OWNERS
+"""That of a testbed that is brought up now. One that stands keeps its own: the broker of an older image refuses a
+setting that it does not know, and Compose may want to make a volume with other labels anew, without what it holds."""
+
 
 class ClusterRecord(DocumentModel):
     """The addresses of a cluster's parts: `head` on the control network, `site` on the shaped one."""
@@ -115,7 +122,7 @@ class TestbedRecord(DocumentModel):
 
     `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose. `hosts` is
     None if all is on this host. `routes` are the ways to the heads of real clusters, and `agent` the user's ssh-agent
-    if one of them needs it.
+    if one of them needs it. `generation` says how its parts are rendered.
     """
 
     name: str
@@ -130,6 +137,7 @@ class TestbedRecord(DocumentModel):
     hosts: HostsRecord | None = None
     routes: Mapping[str, tuple[Hop, ...]] = Field(default_factory=dict)
     agent: AgentSocket | None = None
+    generation: int = 1
 
     @property
     def places(self) -> dict[str, str]:
@@ -254,9 +262,9 @@ def remembered(name: str) -> TestbedState | None:
     if record is None:
         return None
     topology = topology_file(name)
-    if not topology.is_file():
+    if not _is_filled(topology):
         raise InvalidInput(
-            f"{topology} is missing (`testbed up --name {name}` with the same topology writes it again)."
+            f"{topology} is missing or empty (`testbed up --name {name}` with the same topology writes it again)."
         )
     return TestbedState(topology.parent, record, read_document(topology, Topology))
 
@@ -268,16 +276,21 @@ def restore_topology(name: str, topology: Topology, text: str) -> None:
         InvalidInput: if the testbed was brought up with other clusters.
     """
     record, file = record_of(name), topology_file(name)
-    if record is None or file.is_file():
+    if record is None or _is_filled(file):
         return
     emulated = topology.emulated.cluster_names if topology.emulated else []
     if [cluster.name for cluster in record.clusters] != list(emulated):
         known = ", ".join(cluster.name for cluster in record.clusters)
         raise InvalidInput(
-            f"{file} is missing, and the testbed's clusters ({known}) are not "
+            f"{file} is missing or empty, and the testbed's clusters ({known}) are not "
             f"those of {topology.name}: name the topology that it was brought up with."
         )
     write_whole(file, text)
+
+
+def _is_filled(file: Path) -> bool:
+    """Return whether something is in a file; a loss of power may leave an empty one."""
+    return file.is_file() and file.stat().st_size > 0
 
 
 def topology_file(name: str) -> Path:

@@ -193,7 +193,7 @@ def _new_record(
     return TestbedRecord(
         name=spec.name,
         second_octet=plan.second_octet,
-        api_port=free_port(spec.port),
+        api_port=free_port(prepared.client, spec.port),
         router_backend=spec.router_backend,
         user=USER,
         control_network=plan.control_network,
@@ -203,6 +203,7 @@ def _new_record(
         hosts=prepared.hosts,
         routes=dict(spec.routes),
         agent=spec.agent,
+        generation=state.GENERATION,
     )
 
 

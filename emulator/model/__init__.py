@@ -1,8 +1,9 @@
 """Plain values that all other packages share: multiclusters, requests, jobs and records.
 
 Little here performs I/O: ``documents`` and ``project`` read and find documents, ``page_assets`` reads the live page,
-``process_lock`` locks files, and ``whole_files`` replaces them. ``clock``, ``units``, ``point_costs``, ``time_sharing``
-and ``errors`` import nothing but the standard library, because the applications import them inside a node.
+``process_lock`` locks files, ``whole_files`` replaces them, and ``full_disk`` waits for room. ``clock``, ``units``,
+``point_costs``, ``time_sharing`` and ``errors`` import nothing but the standard library, because the applications
+import them inside a node.
 
 The multicluster:
 
@@ -64,5 +65,6 @@ counts           numbers of things in sentences
 escapes          text of others without control characters, and its last line
 process_lock     locks on files that end with their process
 whole_files      files that are replaced whole or not at all
+full_disk        waiting while a disk is full
 compilation      hints for mypyc
 """

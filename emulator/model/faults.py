@@ -22,6 +22,9 @@ _REWORDED: Final = (
 )
 """What to say where pydantic speaks of Python's types."""
 
+UNKNOWN_KEY: Final = "unknown key"
+"""How the sentence about a key begins that a document or a request may not have."""
+
 _OF_NAMES: Final = re.compile(r"\^\[([^]]+)\]\[([^]]+)\]\{0,(\d+)\}\$")
 """The pattern of a name: the characters of its beginning, those of the rest, and how many may follow the first."""
 
@@ -54,7 +57,7 @@ def fault_sentence(fault: Mapping[str, Any]) -> str:
     """Return one sentence for a fault as pydantic describes it (``loc``, ``type``, ``msg``, ``input``)."""
     key = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r} (value {shown(fault['input'])})."
+        return f"{UNKNOWN_KEY} {key!r} (value {shown(fault['input'])})."
     if fault["type"] == "missing":
         return f"{key}: this key is missing."
     if fault["type"] == "value_error":

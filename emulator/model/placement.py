@@ -40,7 +40,8 @@ class Placement:
 
     `file_sites` holds the cluster index of the replica that each component reads; it is empty if the job has no file.
     `transfer_s` is the longest estimated transfer time (FTT in the Close-to-Files paper). `learned` holds the pairs
-    (cluster, file site) that the placement adds to that paper's history table.
+    (cluster, file site) that the placement adds to that paper's history table; a researcher's own policy may add other
+    pairs of whole numbers, and finds them in the history of every later state.
     """
 
     components: tuple[Component, ...]

@@ -1,12 +1,19 @@
-"""Locks of processes on files: one ends with its process, however that ends, so that others notice."""
+"""Locks of processes on files: one ends with its process, however that ends, so that others notice.
+
+The file of a lock may name its process, by `process_text`. Where the file system refuses locks, another process may
+have that number by now, so none is ended unless it is the same one.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Final, Self, TextIO
+
+from emulator.model.clock import boot_identity
 
 _TRIES: Final = 10
 _HOST_BETWEEN_TRIES_S: Final = 0.05
@@ -75,6 +82,46 @@ def is_left(path: Path, text: str) -> bool:
     except OSError:
         return False
     return written == text and not is_locked(path)
+
+
+def process_text(number: int) -> str:
+    """Return what the file of a lock says of a process: its number and, if they are known, its boot and its start."""
+    return f"{number} {_mark(number)}".rstrip()
+
+
+def process_number(path: Path) -> str:
+    """Return the number of the process that the file of a lock names; empty if it names none."""
+    return _process_of(path)[0]
+
+
+def end_process(path: Path) -> bool:
+    """Tell the process that the file of a lock names to end; return False if it is gone, or may be another one."""
+    number, mark = _process_of(path)
+    if not mark or mark != _mark(int(number)):
+        return False
+    try:
+        os.kill(int(number), signal.SIGTERM)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _process_of(path: Path) -> tuple[str, str]:
+    try:
+        number, _, mark = path.read_text(encoding="utf-8").strip().partition(" ")
+    except (OSError, ValueError):
+        return "", ""
+    return (number, mark) if number.isdigit() else ("", "")
+
+
+def _mark(number: int) -> str:
+    """Return what no later process of that number has, its boot and its start in ticks since then; empty if unknown."""
+    try:
+        stated = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # The name of the program, in brackets, may hold anything; the start is the twentieth field after it.
+    return f"{boot_identity()}:{stated.rpartition(')')[2].split()[19]}"
 
 
 def _locked(path: Path, *, waits: bool) -> TextIO:

@@ -39,7 +39,8 @@ class Head(DocumentModel):
     and `message_range` is the range of their addresses. Its partition may hold more processors than the `processors`
     that the topology states; at most that many are reported as idle. Where tasks share nodes in time, a job's are
     spread over them (`spreads`), and each is told its node; where the memory of nodes is stated, too, its Slurm counts
-    what tasks hold of it (`counts_memory`).
+    what tasks hold of it (`counts_memory`). `host` is the one of several hosts that carries the cluster: all on
+    one share its disk.
     """
 
     cluster: Name
@@ -58,6 +59,7 @@ class Head(DocumentModel):
     real: bool = False
     spreads: bool = False
     counts_memory: bool = False
+    host: str = ""
 
 
 def real_head(cluster: Cluster, ssh: RealHead, route: tuple[Hop, ...]) -> Head:

@@ -6,7 +6,7 @@ to within half of the quickest round trip, because the way there may take longer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Annotated
@@ -55,6 +55,13 @@ class Underlay(DocumentModel):
     host_clock_bound_s: NotNegative
     host_rate_to_central_mbit: NotNegative | None = None
     host_rate_from_central_mbit: NotNegative | None = None
+
+
+def steadier(first: Mapping[str, Underlay], second: Mapping[str, Underlay]) -> dict[str, Underlay]:
+    """Return of two measurements the one with less jitter for each host: other work there may have added some."""
+    return {
+        host: min(first[host], second.get(host, first[host]), key=lambda found: found.host_jitter_s) for host in first
+    }
 
 
 def underlay_of(

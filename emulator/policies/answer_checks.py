@@ -6,13 +6,17 @@ The simulator and the broker use the same checks, so both refuse the same answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
+from typing import Final
 
 from emulator.model.errors import InvalidInput
 from emulator.model.held_nodes import ranks
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
 from emulator.policies.protocols import Reject, Start
+
+MOST_PAIRS: Final = 100_000
+"""The most pairs of a history table that placements have added to: each later state and its record hold all of them."""
 
 
 def take(idle: list[int], job_id: int | None, requested: int, placement: Placement) -> None:
@@ -91,3 +95,15 @@ def check_answers(
         answered.add(answer.job_id)
         if isinstance(answer, Start):
             take_for(left, answer.job_id, request, answer.placement, together)
+
+
+def check_history(history: Sized) -> None:
+    """Check the size of a history table to which placements have added pairs.
+
+    Raises:
+        InvalidInput: if it is too large.
+    """
+    if len(history) > MOST_PAIRS:
+        raise InvalidInput(
+            f"The policy has learned too much: with {len(history)} pairs the history is longer than {MOST_PAIRS}."
+        )

@@ -56,6 +56,12 @@ class Decision:
         """Return the system state that the decision was made on; `processors` are those of each cluster."""
         return SystemState(tuple(processors), self.idle, self.time_s, self.surroundings)
 
+    @property
+    def history_after(self) -> frozenset[tuple[int, int]]:
+        """The history table after the decision: the one that it was made on, with what its placements add to it."""
+        added = [answer.placement.learned for answer in self.answers if isinstance(answer, Start)]
+        return self.surroundings.history.union(*added) if any(added) else self.surroundings.history
+
 
 def decision_record(decision: Decision) -> dict[str, Any]:
     """Return `decision` as plain values, which `recorded_decision` reads."""

@@ -104,8 +104,8 @@ class RunningJob:
 class Surroundings:
     """Additional state that some policies read; every part may be empty.
 
-    `bandwidth_bytes_per_s` is keyed by (file site, cluster); `history` holds the pairs (cluster, file site) that
-    Close-to-Files has learned; `nodes` holds the nodes of each cluster.
+    `bandwidth_bytes_per_s` is keyed by (file site, cluster); `history` holds the pairs that placements have added
+    (`Placement.learned`), of Close-to-Files (cluster, file site); `nodes` holds the nodes of each cluster.
     """
 
     files: Mapping[str, FileState] = field(default_factory=dict)

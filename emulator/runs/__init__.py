@@ -11,6 +11,7 @@ recording            the broker's events as rows
 job_rows             the rows of a job that has ended
 page_notes           what the recorder tells the live page
 run_directory        rows as a run's files, and these read back
+appended_files       files that grow by whole lines, also where the disk is full for a while
 folders              folders of runs
 surroundings         the host and the versions, as a manifest records them
 

@@ -17,8 +17,8 @@ from emulator.containers.image_contents import image_records
 from emulator.containers.local_bursts import local_bursts_told
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.containers.readiness import is_running
 from emulator.containers.state import HostsRecord, state_folder, testbed_state
+from emulator.containers.stopped_parts import StoppedParts
 from emulator.containers.telemetry.container_telemetry import container_telemetry
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
@@ -26,9 +26,10 @@ from emulator.containers.wan.measurements import LinkMeasurement, Quantity, Wide
 from emulator.containers.wan.program import between_hosts_s
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.traffic import TrafficLoad, carrying
+from emulator.containers.wan.verification import ATTEMPTS
 from emulator.containers.wan.verify import check_patiently, check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area, resting_dilation
-from emulator.fidelity.underlay import underlay_faults
+from emulator.fidelity.underlay import jitter_faults, underlay_faults
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedBusy, TestbedNotUp, WideAreaUnfaithful
@@ -36,8 +37,9 @@ from emulator.model.evidence import HOST_DELAY_TOLERANCE_S, LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
-from emulator.model.underlay import Underlay
+from emulator.model.underlay import Underlay, steadier
 from emulator.model.views import RunRequest
+from emulator.runs.following import HOST_PATIENCE_S
 from emulator.runs.holding import Testbed, held
 
 HOLDER_FILE: Final = "run.lock"
@@ -121,7 +123,7 @@ class ContainerWideArea:
         carrying = moment == "before" and self.control is Control.AS_ASKED
         try:
             programmed = programmed_wide_area(self.handle, topology, shared=shared)
-            underlays = self.underlays()
+            underlays = self._settled_underlays(dilation)
             report = check_wide_area(self.timed(underlays), topology, dilation, carrying=carrying, shared=shared)
         except (WideAreaUnfaithful, EngineUnavailable, TestbedNotUp) as failure:
             if moment == "before" and isinstance(failure, TestbedNotUp):
@@ -135,11 +137,24 @@ class ContainerWideArea:
         first = next(iter(programmed.differences), f"not at dilation {dilation.factor:g}")
         return LinkCheck(moment, (LinkFault(f"the program of the links ({first.rstrip('.')})", WHOLLY_WRONG),)), rows
 
+    def _settled_underlays(self, dilation: Dilation) -> Mapping[str, Underlay]:
+        """Measure what lies between the hosts, again while it jitters more than the links bear: other work passes."""
+        found = self.underlays()
+        for _ in range(ATTEMPTS - 1):
+            if not jitter_faults(self.topology, dilation, self._clusters_of, found):
+                break
+            found = steadier(found, self.underlays())
+        return found
+
     def _between_hosts(self, dilation: Dilation, now: Mapping[str, Underlay]) -> tuple[LinkFault, ...]:
         if self.hosts is None:
             return ()
-        clusters = {each.host.name: each.clusters for each in self.hosts.hosts}
-        return underlay_faults(self.topology, dilation, clusters, self.hosts.underlays, now)
+        return underlay_faults(self.topology, dilation, self._clusters_of, self.hosts.underlays, now)
+
+    @property
+    def _clusters_of(self) -> dict[str, tuple[str, ...]]:
+        """The clusters that each of several hosts carries."""
+        return {} if self.hosts is None else {each.host.name: each.clusters for each in self.hosts.hosts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +207,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     docker_client = engine_of(state.record)
     images = image_records(docker_client, state.record.images)
     holder_file = state_folder(name) / HOLDER_FILE
-
-    def stopped_containers() -> list[str]:
-        return [part for part in state.containers if not is_running(docker_client, part)]
+    stopped_containers = StoppedParts(docker_client, state.containers, HOST_PATIENCE_S).found
 
     with BrokerClient(state.api_url, state.token) as client:
         if (emulated := state.topology.emulated) is None:

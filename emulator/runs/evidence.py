@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -26,6 +27,7 @@ from emulator.fidelity.conditions import (
 from emulator.fidelity.processor_use import TimeInterval
 from emulator.fidelity.strangers import Carried
 from emulator.model.clock import EmulatedClock, host_clock_step_s, host_steady_now_s
+from emulator.model.errors import RunFailed
 from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, HostSize, LinkFaultRow
 from emulator.model.rows import Row
 from emulator.model.topology import Topology
@@ -41,6 +43,8 @@ HOST_LINKS_INTERVAL_S: Final = 10.0
 HOST_LEAST_INTERVAL_S: Final = 0.25
 """The fewest host seconds between looks that are asked for, however many jobs start and end."""
 
+UNWRITTEN: Final = "the last looks, which could not be written"
+"""Stands among what is missing where the disk was still full at the end."""
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -102,6 +106,7 @@ class Gathering:
         self._links, self._host_links_timestamp_s = self._links_at_first, host_steady_now_s()
         self._evidence: _Series[EvidenceRow] = _Series()
         self._faults: _Series[LinkFaultRow] = _Series()
+        self._unwritten: deque[Row] = deque()
         self._carried: dict[str, Carried] = {}
         self._host_duration_s = 0.0
 
@@ -199,7 +204,8 @@ class Gathering:
             rows = read_rows(self._directory.path, EvidenceRow)
             faults = read_rows(self._directory.path, LinkFaultRow)
         found = conditions_of_run(rows, faults, self._host, self._telemetry.hosts)
-        return summary(found, sum(row.part == HOST_PART for row in rows), self._telemetry.missing)
+        missing = (*self._telemetry.missing, *((UNWRITTEN,) if self._unwritten else ()))
+        return summary(found, sum(row.part == HOST_PART for row in rows), missing)
 
     def _is_due(self, host_last_s: float, timestamp_s: float) -> bool:
         if self._clock is None or self._ended.is_set():
@@ -225,8 +231,7 @@ class Gathering:
         self._evidence.add(look.host_timestamp_s, rows)
         self._carried = _added(self._carried, rows)
         self._host_duration_s += look.host_timestamp_s - before.host_timestamp_s
-        for row in rows:
-            self._directory.append(row)
+        self._append(rows)
 
     def _look_at_links(self) -> None:
         before, self._links = self._links, {link.key: link for link in self._telemetry.links()}
@@ -242,14 +247,25 @@ class Gathering:
         # A link that did not answer is compared with what it was when it last did.
         self._links = {**before, **self._links}
         self._faults.add(host_timestamp_s, rows)
-        for row in rows:
-            self._directory.append(row)
+        self._append(rows)
+
+    def _append(self, rows: Iterable[Row]) -> None:
+        """Append rows after those that could not be written before; what cannot be written now waits for the next look.
+
+        A full disk is not waited for: the looks must go on, since jobs are judged by them.
+        """
+        self._unwritten.extend(rows)
+        with suppress(RunFailed):
+            while self._unwritten:
+                self._directory.append(self._unwritten[0], waits=False)
+                self._unwritten.popleft()
 
     def _write_through(self) -> None:
         """Write the rows to the disk, and note how long that took."""
         host_began_s = time.monotonic()
-        if self._directory.write_through(EvidenceRow):
-            self._host_write_s = time.monotonic() - host_began_s
+        with suppress(OSError):
+            if self._directory.write_through(EvidenceRow):
+                self._host_write_s = time.monotonic() - host_began_s
 
 
 def _added(carried: Mapping[str, Carried], rows: Iterable[EvidenceRow]) -> dict[str, Carried]:

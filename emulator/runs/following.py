@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from emulator.model.errors import RunEndedEarly, TestbedNotUp
+from emulator.model.errors import EngineUnavailable, RunEndedEarly, TestbedNotUp
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, EventView
 from emulator.runs.holding import Testbed
@@ -21,7 +21,10 @@ HOST_LOOK_ROUND_S: Final = 2.0
 
 
 HOST_PATIENCE_S: Final = 90.0
-"""Host seconds for which a broker whose container runs may leave requests unanswered: a busy host is no failure."""
+"""Host seconds for which an engine, or a broker whose container runs, may leave requests unanswered.
+
+A busy host is no failure, and an engine that is restarted need not stop its containers.
+"""
 
 
 def follow_until(
@@ -89,13 +92,19 @@ def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:
 
 
 def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
-    stopped = testbed.stopped_containers()
+    try:
+        stopped = testbed.stopped_containers()
+    except EngineUnavailable as error:
+        raise ended_early(f"The run ended early: {error}", recorder) from error
     if stopped:
         raise ended_early(f"The run ended early because container {', '.join(stopped)} does not run", recorder)
 
 
 def _lost(testbed: Testbed, recorder: Recorder, event: EventView) -> RunEndedEarly:
-    stopped = ", ".join(testbed.stopped_containers())
+    try:
+        stopped = ", ".join(testbed.stopped_containers())
+    except EngineUnavailable:
+        stopped = ""
     why = f"container {stopped} does not run" if stopped else str(event.detail.get("reason", "")).rstrip(".")
     return ended_early(
         f"The run ended early because cluster {event.detail.get('cluster')!r} was lost ({why})", recorder

@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 from emulator.client import BrokerClient
@@ -123,14 +124,7 @@ class FileKeeper:
             self._lock.notify_all()
         for thread in self._threads:
             thread.join()
-        host_deadline_s = time.monotonic() + self._host_patience_s
-        while True:
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                failures = [failure for failure in pool.map(self._removed, sorted(self._made)) if failure is not None]
-            may_pass = any(isinstance(failure, _PASSING) for failure in failures)
-            if not may_pass or time.monotonic() > host_deadline_s:
-                return failures
-            time.sleep(_HOST_RETRY_S)
+        return list(_not_removed(self._made, self._removed, self._host_patience_s).values())
 
     def _guarded(self, work: Callable[[EmulatedClock], None], clock: EmulatedClock) -> None:
         try:
@@ -192,21 +186,21 @@ class FileKeeper:
     def _removed(self, name: str) -> TestbedError | None:
         if name not in self._made:
             return None
-        try:
-            with suppress(UnknownName):  # the answer to a former request was lost, or it was never made
-                self._remove(name)
-        except TestbedError as failure:
-            return failure
-        self._made.discard(name)
-        return None
+        failure = _failure(self._remove, name)
+        if failure is None:
+            self._made.discard(name)
+        return failure
 
 
-def remove_left(client: BrokerClient, campaign: str) -> None:
-    """Remove the files that a killed campaign of that name left; those that a job still needs stay."""
-    for file in client.files():
-        if is_file_of(file.name, campaign):
-            with suppress(TestbedBusy, UnknownName):
-                client.remove_file(file.name)
+def remove_left(
+    client: BrokerClient, campaign: str, host_patience_s: float = HOST_PATIENCE_S
+) -> dict[str, TestbedError]:
+    """Remove the files that a killed campaign of that name left; return those that stay, and why.
+
+    What may pass is waited for a little: jobs that ended with the run may still be giving their files back.
+    """
+    left = [file.name for file in client.files() if is_file_of(file.name, campaign)]
+    return _not_removed(left, partial(_failure, client.remove_file), host_patience_s)
 
 
 @contextmanager
@@ -249,3 +243,30 @@ def kept_files(
             failures = keeper.close()
     for failure in failures:
         raise failure
+
+
+def _not_removed(
+    names: Iterable[str], removed: Callable[[str], TestbedError | None], host_patience_s: float
+) -> dict[str, TestbedError]:
+    """Have files removed by `removed`, again while a failure may pass; return those that stay, and why."""
+    host_deadline_s = time.monotonic() + host_patience_s
+    left = sorted(names)
+    while True:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            tried = zip(left, pool.map(removed, left), strict=True)
+            failures = {name: failure for name, failure in tried if failure is not None}
+        may_pass = any(isinstance(failure, _PASSING) for failure in failures.values())
+        if not may_pass or time.monotonic() > host_deadline_s:
+            return failures
+        left = list(failures)
+        time.sleep(_HOST_RETRY_S)
+
+
+def _failure(remove: Callable[[str], None], name: str) -> TestbedError | None:
+    """Remove a file, and return why that failed, if it did."""
+    try:
+        with suppress(UnknownName):  # the answer to a former request was lost, or it was never made
+            remove(name)
+    except TestbedError as failure:
+        return failure
+    return None

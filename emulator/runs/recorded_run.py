@@ -15,6 +15,7 @@ from emulator.fidelity.verdict import Judgement, Verdict, judge_run
 from emulator.model.clock import Dilation
 from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
+from emulator.model.full_disk import HOST_FULL_DISK_S
 from emulator.model.job import JobState
 from emulator.model.records import Manifest, RunKind, RunProgress
 from emulator.model.traffic import flows_of
@@ -65,6 +66,7 @@ def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> 
     If the run ends early, its unfinished jobs are cancelled and recorded as such, and the manifest says why.
     """
     with RunDirectory(path, manifest) as directory:
+        directory.patience.host_patience_s = HOST_FULL_DISK_S
         notes = NoteBook(manifest)
         directory.on_row = notes.note_row
         recorder = Recorder(directory, testbed.topology, Dilation(manifest.dilation), notes=notes)
@@ -72,11 +74,13 @@ def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> 
             with notes_sent(testbed.client, run.id, notes):
                 yield recorder
         except BaseException as error:
+            directory.patience.host_patience_s = 0.0  # nobody waits any longer for a run that has failed
             with uninterrupted():
-                with suppress(TestbedError):
+                with suppress(TestbedError, OSError):
                     testbed.client.end_run(run.id)
                     record_rest(testbed, run.id, recorder)
-                _complete(recorder, RunProgress.INCOMPLETE, Verdict(Judgement.VOID, (_reason(error),)))
+                with suppress(TestbedError, OSError):
+                    _complete(recorder, RunProgress.INCOMPLETE, Verdict(Judgement.VOID, (_reason(error),)))
             raise
 
 
@@ -85,7 +89,7 @@ def checked_links(testbed: Testbed, recorder: Recorder, report_progress: ReportP
     """Program the links to the run's dilation, and check them before the jobs and (unless the run fails) after them.
 
     A check that finds a fault is made once more: a wrong link stays wrong, a busy moment of the host passes. Evidence
-    is gathered inside the context.
+    is gathered inside the context. Waits for a full disk are reported from here on.
     """
     checks: list[LinkCheck] = []
 
@@ -102,6 +106,10 @@ def checked_links(testbed: Testbed, recorder: Recorder, report_progress: ReportP
             recorder.notes.note_check(made)
         recorder.directory.update_manifest({"link_checks": tuple(checks)})
 
+    def report_wait(sentence: str) -> None:
+        report_progress(ProgressReport("waiting for room on the disk", remark=sentence))
+
+    recorder.directory.patience.on_wait = report_wait
     program_links(testbed, recorder, report_progress)
     check("before")
     recorder.link_checks = checks
@@ -178,4 +186,4 @@ def _complete(recorder: Recorder, progress: RunProgress, verdict: Verdict) -> No
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) if isinstance(error, TestbedError) else "the run was interrupted"
+    return str(error) if isinstance(error, TestbedError | OSError) else "the run was interrupted"

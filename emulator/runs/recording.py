@@ -35,7 +35,7 @@ from emulator.model.units import rate_bytes_per_s
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.job_rows import component_rows, job_row, verdict_columns
-from emulator.runs.run_directory import RunDirectory, read_rows, replace_rows
+from emulator.runs.run_directory import RunDirectory, read_rows
 from emulator.runs.wide_area_use import WideAreaUse
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class Recorder:
             corrected = [
                 row.model_copy(update=verdict_columns(changed[row.job])) if row.job in changed else row for row in rows
             ]
-            replace_rows(self.directory.path, JobRow, corrected)
+            self.directory.replace(JobRow, corrected)
         self.verdicts |= changed
         self.ended |= {number: self.ended[number].judged_also(verdict) for number, verdict in changed.items()}
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TextIO, TypeVar
+from typing import Final, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -29,6 +28,7 @@ from emulator.model.cell_rows import (
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
+from emulator.model.full_disk import DiskPatience
 from emulator.model.process_lock import ProcessLock, is_locked
 from emulator.model.records import (
     DECISIONS_FILE,
@@ -50,6 +50,7 @@ from emulator.model.records import (
 from emulator.model.rows import Row
 from emulator.model.views import EventView
 from emulator.model.whole_files import unfinished_name, write_whole
+from emulator.runs.appended_files import AppendedFiles, unwritten
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -92,15 +93,18 @@ def check_unwritten(path: Path) -> None:
 
 
 class RunDirectory:
-    """The writer of the files of one run; a context manager that closes them. `on_row` is told of every row."""
+    """The writer of the files of one run; a context manager that closes them. `on_row` is told of every row.
+
+    What cannot be written raises `RunFailed`. A full disk is waited for with `patience`, which is none at first.
+    """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         check_free(path)
         self.path = path
         self.manifest = manifest
-        self._files: dict[str, TextIO] = {}
+        self.patience = DiskPatience()
         self.on_row: Callable[[Row], None] | None = None
-        self._appending = threading.Lock()
+        self._files = AppendedFiles(path, self.patience)
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._writing = ProcessLock(path / WRITING)
@@ -114,58 +118,50 @@ class RunDirectory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
+        self._files.close()
         self._writing.release()
 
     def update_manifest(self, changes: Mapping[str, object]) -> None:
         """Replace the manifest by one with `changes`; a reader sees the old one or the new one, whole."""
         self.manifest = self.manifest.model_copy(update=dict(changes))
-        replace_manifest(self.path, self.manifest)
+        self._replace(partial(replace_manifest, self.path, self.manifest), MANIFEST_FILE)
 
-    def append(self, row: Row) -> None:
-        """Append one row to the file of its type, in one write; threads may do so at once."""
-        name = ROW_FILES[type(row)]
-        with self._appending:
-            file = self._files.get(name)
-            if file is None:
-                file = self._open(name)
-                file.write(_line(row.columns()))
-            file.write(_line(row.cells()))
-            file.flush()
+    def append(self, row: Row, *, waits: bool = True) -> None:
+        """Append one row to the file of its type, whole or not at all; threads may do so at once.
+
+        While the disk is full, it `waits`, as long as the patience lasts.
+        """
+        self._files.append(ROW_FILES[type(row)], _line(row.cells()), _header(type(row)), waits=waits)
         if self.on_row is not None:
             self.on_row(row)
 
     def write_through(self, row_type: type[Row]) -> bool:
         """Write all rows of a type through to the disk; return False if there are none yet."""
-        file = self._files.get(ROW_FILES[row_type])
-        if file is None:
-            return False
-        os.fsync(file.fileno())
-        return True
+        return self._files.write_through(ROW_FILES[row_type])
 
     def append_event(self, event: EventView) -> None:
         """Append one event, with its decision or job, to the decisions' file."""
-        with self._appending:
-            file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
-            file.write(event.model_dump_json(exclude_none=True) + "\n")
-            file.flush()
+        self._files.append(DECISIONS_FILE, event.model_dump_json(exclude_none=True) + "\n")
+
+    def replace(self, row_type: type[AnyRow], rows: Sequence[AnyRow]) -> None:
+        """Replace all rows of one type by `rows`."""
+        self._replace(partial(replace_rows, self.path, row_type, rows), ROW_FILES[row_type])
 
     def _write_first_manifest(self) -> None:
         """Write the manifest for the first time; if that fails, leave nothing in the directory."""
         try:
             if (self.path / MANIFEST_FILE).exists():
                 raise InvalidInput(f"{self.path}: another process has written a run there (choose another with --out).")
-            self.update_manifest({})
+            replace_manifest(self.path, self.manifest)
         except BaseException:
             self._writing.release()
             raise
 
-    def _open(self, name: str) -> TextIO:
-        file = (self.path / name).open("x", encoding="utf-8", newline="")
-        self._files[name] = file
-        return file
+    def _replace(self, write: Callable[[], None], name: str) -> None:
+        try:
+            self.patience.outlasting(write, self.path / name)
+        except OSError as error:
+            raise unwritten(self.path / name, error) from error
 
 
 def replace_manifest(directory: Path, manifest: Manifest) -> None:
@@ -177,7 +173,7 @@ def replace_rows(directory: Path, row_type: type[AnyRow], rows: Sequence[AnyRow]
     """Replace all rows of one type in `directory` by `rows`; without rows there is no file."""
     path = directory / ROW_FILES[row_type]
     if rows:
-        write_whole(path, "".join([_line(row_type.columns()), *(_line(row.cells()) for row in rows)]))
+        write_whole(path, "".join([_header(row_type), *(_line(row.cells()) for row in rows)]))
     else:
         path.unlink(missing_ok=True)
 
@@ -363,6 +359,11 @@ def _text(path: Path, content: bytes) -> str:
 def _check_length(cells: Sequence[str], header: Sequence[str]) -> None:
     if len(cells) != len(header):
         raise InvalidInput(f"has {number_of(len(cells), 'cell')}, and the header {len(header)} columns.")
+
+
+@cache
+def _header(row_type: type[Row]) -> str:
+    return _line(row_type.columns())
 
 
 def _line(cells: list[str]) -> str:

@@ -33,7 +33,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.held_nodes import ranked
 from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
-from emulator.policies.answer_checks import does_not_wait, take, take_for
+from emulator.policies.answer_checks import check_history, does_not_wait, take, take_for
 from emulator.policies.decisions import NOBODY
 from emulator.policies.idle_room import IdleRoom
 from emulator.policies.protocols import (
@@ -424,6 +424,7 @@ class Engine:
             self._hold(job, placement, time_s, start_s)
         if placement.learned:
             history = self._surroundings.history | placement.learned
+            check_history(history)
             self._surroundings = replace(self._surroundings, history=history)
         if self._shows_running:
             self._show_running(job, placement, job.planned_s)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.host_processors import usable_processors
@@ -23,13 +23,20 @@ from emulator.model.host_processors import usable_processors
 Outcome = Mapping[str, Any]
 """The outcome of one simulation: a number, boolean or None by quantity, which can be written as JSON."""
 
+OUTCOMES_VERSION: Final = 5
+"""The version of all outcomes of simulations: a stored one of another version is simulated anew, or refused.
+
+Raise it whenever the same case would give another outcome, or a quantity of an outcome means something else: after
+changes to the engine, the policies, the model of execution times, the streams or what a study measures.
+"""
+
 
 class Case(Protocol):
     """One simulation to run, as a value that can be sent to another process."""
 
     @property
     def key(self) -> str:
-        """Everything that the outcome depends on, as text; different cases have different ones."""
+        """Everything that the outcome depends on, as text; with `OUTCOMES_VERSION`, if outcomes are stored."""
         ...
 
     def run(self) -> Outcome:

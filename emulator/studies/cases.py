@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from emulator.simulator.parallel_simulations import Outcome
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome
 from emulator.simulator.simulation import SimulationResult, simulate
 from emulator.simulator.study_streams import SYSTEM, StudyWorkload, study_workload
 
@@ -36,7 +36,8 @@ class ResponseCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return f"response {self.workload} {self.queue} load={self.load!r} jobs={self.jobs} seed={self.seed}"
+        stated = f"load={self.load!r} jobs={self.jobs} seed={self.seed} outcomes={OUTCOMES_VERSION}"
+        return f"response {self.workload} {self.queue} {stated}"
 
     def run(self) -> Outcome:
         """Simulate until all jobs have finished; return times of all jobs, and of single- and multicomponent ones."""
@@ -69,7 +70,8 @@ class SaturationCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return f"saturation {self.workload} {self.queue} jobs={self.jobs} seed={self.seed}"
+        stated = f"jobs={self.jobs} seed={self.seed} outcomes={OUTCOMES_VERSION}"
+        return f"saturation {self.workload} {self.queue} {stated}"
 
     def run(self) -> Outcome:
         """Search; return the maximal gross utilization and the net one that goes with it."""

@@ -10,7 +10,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.time_sharing.rules import rule_named
 from emulator.model.topology import Topology
 from emulator.policies.nodes.compositions import COMPOSITIONS, composition_named
-from emulator.simulator.parallel_simulations import Outcome
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome
 from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
 from emulator.studies.statements import Quantity, WorkloadQueue
 from workloads.local_users import drawn_users
@@ -63,7 +63,8 @@ class SharedCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return f"shared {self.queue} factor={self.factor!r} jobs={self.jobs} seed={self.seed}"
+        stated = f"factor={self.factor!r} jobs={self.jobs} seed={self.seed} outcomes={OUTCOMES_VERSION}"
+        return f"shared {self.queue} {stated}"
 
     def run(self) -> Outcome:
         """Simulate; return mean times, the makespan, and delays of local users overall and by jobs beside them."""

@@ -47,6 +47,11 @@ MEASURING = (
 """The files whose tests measure time on this host."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Have the tests run in the order of their files: they share testbeds, and some build on what others left there."""
+    config.option.randomly_reorganize = False
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark a test by what it needs: `live`, `node` or the testbed `quick`, and `timed` if it measures."""
     item.add_marker("live")

@@ -38,6 +38,7 @@ UNDERLAY_MTU = 1600
 DAEMON_WITHIN_HOST_S = 60.0
 LONGEST_HOST_S = 600.0
 SSH_PORT = 2222
+PID_FILE = "dockerd.pid"
 
 _SSH_SERVER = f"""
 mkdir -p /run/sshd /root/.ssh && chmod 700 /root/.ssh && echo "$KEY" >/root/.ssh/authorized_keys
@@ -78,7 +79,7 @@ class LabHost:
         command = [
             "nsenter", f"--net=/run/netns/{self.namespace}", "dockerd", "--config-file", configuration,
             "--data-root", self.folder / "data", "--exec-root", self.folder / "run",
-            "--pidfile", self.folder / "dockerd.pid", "-H", self.engine,
+            "--pidfile", self.folder / PID_FILE, "-H", self.engine,
         ]  # fmt: skip
         log = (self.folder / "log").open("ab")
         self.daemon = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
@@ -196,6 +197,7 @@ class Lab:
 @contextmanager
 def lab(testbed: str, count: int) -> Iterator[Lab]:
     """Yield a lab of `count` hosts, not in a Swarm yet, whose first has the images; remove all of it afterwards."""
+    remove_left(testbed)
     folder = Path(tempfile.mkdtemp(prefix=f"{testbed}-", dir="/var/tmp"))
     made = Lab(testbed, folder)
     try:
@@ -203,18 +205,33 @@ def lab(testbed: str, count: int) -> Iterator[Lab]:
         run("ip", "-n", f"{testbed}-sw", "link", "add", "sw0", "type", "bridge")
         run("ip", "-n", f"{testbed}-sw", "link", "set", "sw0", "up", "mtu", str(UNDERLAY_MTU))
         for index in range(1, count + 1):
-            made.hosts.append(_host(testbed, index, folder))
-            made.hosts[-1].start()
+            host = LabHost(f"host{index}", f"{testbed}-{index}", f"10.77.0.{index}", folder / f"host{index}")
+            made.hosts.append(host)
+            _connect(testbed, host)
+            host.start()
         _copy_images(made.hosts[0])
         yield made
     finally:
         for host in made.hosts:
-            host.stop()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # such a daemon is ended by force below
+                host.stop()
+        remove_left(testbed)
+
+
+def remove_left(testbed: str) -> None:
+    """Remove all that is named after a lab, also by a run that was killed: daemons, mounts, namespaces and folders."""
+    folders = [found for found in Path("/var/tmp").glob(f"{testbed}-*") if found.lstat().st_uid == os.geteuid()]
+    for folder in folders:
+        for pid_file in folder.glob(f"*/{PID_FILE}"):
+            _end_daemon(pid_file)
+    if folders:
         time.sleep(0.5)  # until what a daemon started has unmounted
+    for folder in folders:
         for mount in reversed(_mounts_below(folder)):
             subprocess.run(["umount", "--lazy", mount], check=False, capture_output=True)
-        for namespace in (f"{testbed}-sw", *(host.namespace for host in made.hosts)):
-            subprocess.run(["ip", "netns", "del", namespace], check=False, capture_output=True)
+    for namespace in Path("/run/netns").glob(f"{testbed}-*"):
+        subprocess.run(["ip", "netns", "del", namespace.name], check=False, capture_output=True)
+    for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -228,20 +245,34 @@ def storage_driver() -> str:
     return str(engine.connect().info()["Driver"])
 
 
-def _host(testbed: str, index: int, folder: Path) -> LabHost:
-    """Make the namespace of a host and its link to the switch."""
-    namespace = f"{testbed}-{index}"
-    host = LabHost(f"host{index}", namespace, f"10.77.0.{index}", folder / f"host{index}")
+def _connect(testbed: str, host: LabHost) -> None:
+    """Make the folder and the namespace of a host, and its link to the switch."""
     host.folder.mkdir()
-    run("ip", "netns", "add", namespace)
-    link = ["type", "veth", "peer", "name", "eth0", "netns", namespace]
+    run("ip", "netns", "add", host.namespace)
+    link = ["type", "veth", "peer", "name", "eth0", "netns", host.namespace]
     run("ip", "-n", f"{testbed}-sw", "link", "add", host.cable, "mtu", str(UNDERLAY_MTU), *link)
     run("ip", "-n", f"{testbed}-sw", "link", "set", host.cable, "master", "sw0", "up")
-    run("ip", "-n", namespace, "link", "set", "lo", "up")
-    run("ip", "-n", namespace, "link", "set", "eth0", "mtu", str(UNDERLAY_MTU), "up")
-    run("ip", "-n", namespace, "addr", "add", f"{host.address}/24", "dev", "eth0")
-    run("nsenter", f"--net=/run/netns/{namespace}", "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    return host
+    run("ip", "-n", host.namespace, "link", "set", "lo", "up")
+    run("ip", "-n", host.namespace, "link", "set", "eth0", "mtu", str(UNDERLAY_MTU), "up")
+    run("ip", "-n", host.namespace, "addr", "add", f"{host.address}/24", "dev", "eth0")
+    run("nsenter", f"--net=/run/netns/{host.namespace}", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+
+
+def _end_daemon(pid_file: Path) -> None:
+    """End the daemon that wrote the file, by force if it does not end in time."""
+    with contextlib.suppress(OSError, ValueError):  # it has ended
+        number = int(pid_file.read_text())
+        for sent in (signal.SIGTERM, signal.SIGKILL):
+            host_deadline_s = time.monotonic() + DAEMON_WITHIN_HOST_S
+            if _has_written(number, pid_file):
+                os.kill(number, sent)
+            while _has_written(number, pid_file) and time.monotonic() < host_deadline_s:
+                time.sleep(0.1)
+
+
+def _has_written(number: int, pid_file: Path) -> bool:
+    """Return whether the process of that number is the daemon with this file, and not one that got the number later."""
+    return os.fsencode(pid_file) in Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
 
 
 def _copy_images(host: LabHost) -> None:

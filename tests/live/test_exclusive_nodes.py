@@ -64,6 +64,7 @@ def test_a_dummy_job_of_one_processor_takes_a_node(grid: Grid) -> None:
     until(lambda: held_by(grid, "background") == [2])
     until(lambda: idle(grid) == {"east": 6, "west": 8})
     refused = grid.submit(7, clusters=["east"])
+    until(lambda: any(entry.placement_tries for entry in grid.client.queue() if entry.job == refused))
     assert grid.job(refused).state is JobState.QUEUED
     grid.client.cancel(refused)
     grid.at("east", "scancel --user=background")

@@ -241,6 +241,8 @@ def test_files_of_the_state_that_are_lost_are_restored(
         parts.stop_all()
     path.unlink()
     grid.testbed.succeed("up", "--topology", str(TWO_SITES_FILE))
+    assert path.is_file()
+    assert path.stat().st_size > 0
     state = testbed_state(grid.testbed.name)
     if running or lost != "token":
         assert state.token == before

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+import psutil
 import pytest
 
+from emulator.containers import engine
+from emulator.containers.compose import CLUSTER_MEMORY_BYTES, PROCESSOR_MEMORY_BYTES
 from emulator.containers.names import USER
 from emulator.containers.state import testbed_state
 from emulator.model.job import JobState
@@ -13,6 +21,12 @@ from tests.live.grid import Grid, until
 
 REACHES = "timeout 3 bash -c '</dev/tcp/{address}/{port}' && echo reached || echo closed"
 BROKER_STATUS = "cat /proc/$(pgrep -o -f 'emulator[.]broker')/status"
+SMALL_BYTES = CLUSTER_MEMORY_BYTES + 16 * PROCESSOR_MEMORY_BYTES
+"""What a cluster of 16 processors may use where the host's memory is small."""
+BYTES_PER_POINT = 16
+"""What all ranks of Poisson together fill for each point of the grid, in two arrays."""
+BYTES_PER_POINT_OF_AN_ARRAY = 4
+"""The bytes of one array of one of two ranks, for each point of the grid."""
 
 
 def heads(grid: Grid) -> list[str]:
@@ -77,17 +91,50 @@ def test_the_session_folder_of_a_job_is_its_user_s_alone(grid: Grid) -> None:
     grid.cancel(job)
 
 
-@pytest.mark.parametrize("size", [100_000, pytest.param(40_000, marks=pytest.mark.long)])
-def test_a_job_that_takes_too_much_memory_fails_alone_with_one_sentence(grid: Grid, size: int) -> None:
-    cluster = first_cluster(grid)
-    job = grid.submit(2, clusters=[cluster], arguments={"grid": size, "iterations": 10})
+@contextmanager
+def small_memory(grid: Grid, cluster: str) -> Iterator[int]:
+    """Yield the most memory that a cluster's container may use inside the context, which every host has."""
+    container = engine.connect().containers.get(f"{grid.testbed.name}-{cluster}")
+    own_bytes = container.attrs["HostConfig"]["Memory"]
+    assert 0 < own_bytes < psutil.virtual_memory().total
+    bytes_now = min(own_bytes, SMALL_BYTES)
+    if psutil.virtual_memory().available < 2 * bytes_now:
+        pytest.skip(f"this host has no room for {bytes_now} bytes beside what runs")
+    container.update(mem_limit=bytes_now, memswap_limit=bytes_now)
+    try:
+        yield bytes_now
+    finally:
+        container.update(mem_limit=own_bytes, memswap_limit=own_bytes)
+
+
+def reason_of_failure(grid: Grid, cluster: str, side_points: int) -> str:
+    """Submit a job of two ranks with a grid of that size; check that it fails alone, and return the reason."""
+    job = grid.submit(2, clusters=[cluster], arguments={"grid": side_points, "iterations": 10})
     ended = until(lambda: found if (found := grid.job(job)).state.final else None, host_within_s=300)
     assert ended.state is JobState.FAILED
-    assert ended.reason
     assert "\n" not in ended.reason
     assert grid.is_well()
     grid.nothing_held_at(cluster)
     assert grid.finished(grid.submit(2, clusters=[cluster], arguments={"grid": 100, "iterations": 20}))
+    return ended.reason
+
+
+@pytest.mark.long
+def test_a_job_that_fills_its_cluster_s_memory_fails_alone_and_the_sentence_names_rank_and_signal(grid: Grid) -> None:
+    """Two ranks ask for twice the memory of the container; no single array is larger than half of that memory."""
+    cluster = first_cluster(grid)
+    with small_memory(grid, cluster) as most_bytes:
+        reason = reason_of_failure(grid, cluster, math.isqrt(2 * most_bytes // BYTES_PER_POINT))
+    # By what watches the rank, or else by mpirun.
+    assert re.search(r"\b[Rr]ank [01]\b.*\bsignal 9\b", reason), reason
+
+
+def test_a_job_with_an_array_larger_than_the_host_s_memory_fails_alone_and_says_so(grid: Grid) -> None:
+    if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
+        pytest.skip("this host's kernel promises any amount of memory")
+    host_bytes = psutil.virtual_memory().total + psutil.swap_memory().total
+    reason = reason_of_failure(grid, first_cluster(grid), math.isqrt(2 * host_bytes // BYTES_PER_POINT_OF_AN_ARRAY))
+    assert re.match(r"Rank [01] failed with \w*MemoryError: ", reason), reason
 
 
 def test_the_header_for_curl_is_the_owner_s_alone(grid: Grid) -> None:

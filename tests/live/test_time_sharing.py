@@ -58,6 +58,7 @@ def nodes_of(grid: Grid, job: JobView) -> set[str]:
     return set(grid.at("east", f"scontrol show hostnames $(squeue -h -j {part.allocation} -o %N)").split())
 
 
+@pytest.mark.timed
 def test_tasks_are_spread_over_the_nodes_and_those_of_two_jobs_share_them(grid: Grid) -> None:
     alone = grid.finished(computing(grid, 3, 40)).result
     assert alone["runtime_s"] == pytest.approx(40 * STEP_S, rel=0.05)
@@ -74,6 +75,7 @@ def test_tasks_are_spread_over_the_nodes_and_those_of_two_jobs_share_them(grid: 
     grid.nothing_held_at("east")
 
 
+@pytest.mark.timed
 def test_tasks_on_a_node_share_its_network_interface(grid: Grid) -> None:
     """Each step of a task sends two messages of 10.1 ms; those of two tasks leave their node one after another."""
     alone = grid.finished(sending(grid, 100)).result

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from tests.live.command_line import TWO_SITES_FILE
 from tests.live.grid import ENDED, until
-from tests.live.hosts_lab import can_make_hosts, lab
+from tests.live.hosts_lab import PID_FILE, can_make_hosts, lab, remove_left, run
 
 NAME = "livetest-two-hosts"
+KILLED_NAME = "livetest-killed-hosts"
 
 
 @can_make_hosts
@@ -29,3 +36,22 @@ def test_a_cluster_on_each_of_two_hosts_and_a_job_over_both() -> None:
         two.succeed("down")
         # A worker of the Swarm may keep a network for a moment.
         until(lambda: two.left_over() == [])
+
+
+@can_make_hosts
+def test_what_a_killed_run_left_of_such_hosts_is_removed() -> None:
+    folder = Path(tempfile.mkdtemp(prefix=f"{KILLED_NAME}-", dir="/var/tmp"))
+    pid_file = folder / "host1" / PID_FILE
+    pid_file.parent.mkdir()
+    daemon = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "--pidfile", pid_file])
+    try:
+        pid_file.write_text(str(daemon.pid))
+        for namespace in ("sw", "1"):
+            run("ip", "netns", "add", f"{KILLED_NAME}-{namespace}")
+        remove_left(KILLED_NAME)
+        assert daemon.wait(timeout=60) == -signal.SIGTERM
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert not folder.exists()
+    assert list(Path("/run/netns").glob(f"{KILLED_NAME}-*")) == []

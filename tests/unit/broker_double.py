@@ -49,6 +49,7 @@ class BrokerDouble:
         self.refusal: tuple[int, str, str] | None = None
         self.interconnects: dict[int, str] = {}
         self.files: dict[str, FileRegistration] = {}
+        self.needed_files: set[str] = set()
         self.registered: list[FileRegistration] = []
         self.proofs = 0
         self.more_results: Callable[[JobView], dict[str, Any]] = lambda job: {}
@@ -135,7 +136,11 @@ class BrokerDouble:
                     return 201, self._submit(Submission.model_validate(body))
             case "POST", ["files"]:
                 return self._register(FileRegistration.model_validate(body))
-            case "DELETE", ["files", name]:
+            case "GET", ["files"]:
+                return 200, [_file_view(registration) for registration in self.files.values()]
+            case "DELETE", ["files", name] if name in self.needed_files:
+                return 409, {"error": f"File {name!r} is needed by a job that has not ended.", "kind": "TestbedBusy"}
+            case "DELETE", ["files", name] if name in self.files:
                 del self.files[name]
                 return 200, None
             case "GET", ["events"]:
@@ -166,9 +171,7 @@ class BrokerDouble:
             return 422, {"error": f"name: a file {registration.name!r} is there already.", "kind": "InvalidInput"}
         self.registered.append(registration)
         self.files[registration.name] = registration
-        replicas = tuple(ReplicaView(site=site, kept=True, users=0) for site in sorted(registration.sites))
-        size_bytes = registration.size_bytes
-        return 201, FileView(name=registration.name, size_bytes=size_bytes, sha256="0" * 64, replicas=replicas)
+        return 201, _file_view(registration)
 
     def _submit(self, submission: Submission) -> JobView:
         run = self.runs[-1]
@@ -189,6 +192,11 @@ class BrokerDouble:
         with self.changed:
             self.changed.wait_for(lambda: len(self.journal) > after, timeout=min(host_wait_s, 0.3))
             return [event for event in self.journal[after:] if event.run == run]
+
+
+def _file_view(file: FileRegistration) -> FileView:
+    replicas = tuple(ReplicaView(site=site, kept=True, users=0) for site in sorted(file.sites))
+    return FileView(name=file.name, size_bytes=file.size_bytes, sha256="0" * 64, replicas=replicas)
 
 
 class WideAreaDouble:

@@ -41,9 +41,11 @@ class SubmittingThread:
         self._thread.join()
 
     def has_ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def check(self) -> None:
         if self._refusal is not None:
             raise RunFailed(str(self._refusal))
-        return not self._thread.is_alive()
 
     def wait(self) -> None:
         self._thread.join()

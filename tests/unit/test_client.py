@@ -8,10 +8,16 @@ import threading
 
 import httpx
 import pytest
+from pydantic import ValidationError, create_model
 
 from emulator.client import BrokerClient
-from emulator.model.errors import TestbedBusy, TestbedNotUp, Unanswered, Unauthorized, UnknownName
-from emulator.model.views import RunRequest
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp, Unanswered, Unauthorized, UnknownName
+from emulator.model.faults import first_fault
+from emulator.model.files import FileRegistration
+from emulator.model.job import JobSpecification
+from emulator.model.page_views import NotesRequest, RunNote, VerdictNote
+from emulator.model.views import RunRequest, Submission
 from emulator.runs.holding import Testbed
 from tests.unit.broker_double import TOKEN
 
@@ -117,3 +123,50 @@ def test_each_connection_is_asked_for_a_proof_and_each_request_is_not(broker):
         for _ in range(3):
             client.current_run()
     assert broker.proofs == 1
+
+
+def test_an_older_broker_takes_a_request_that_states_nothing_new(testbed: Testbed, broker):
+    older = create_model(
+        "RunRequest",
+        __base__=DocumentModel,
+        **{
+            name: (known.annotation, known)
+            for name, known in RunRequest.model_fields.items()
+            if name != "host_clocks_ahead_s"
+        },
+    )
+    bodies, answer = [], broker.answer
+
+    def strict(method, path, query, body):
+        if path == "/v1/runs":
+            bodies.append(body)
+            try:
+                older.model_validate(body)
+            except ValidationError as error:
+                return 422, {"error": first_fault(error), "kind": "InvalidInput"}
+        return answer(method, path, query, body)
+
+    broker.answer = strict
+    run = testbed.client.take_run(RunRequest(name="run", dilation=2.0))
+    assert bodies == [{"name": "run", "dilation": 2.0}]
+    assert run.request == RunRequest(name="run", dilation=2.0)
+    testbed.client.end_run(run.id)
+    said = r"unknown key 'host_clocks_ahead_s' .*: the broker is of another version, .*`testbed up --fresh` renews it"
+    with pytest.raises(InvalidInput, match=said):
+        testbed.client.take_run(RunRequest(name="run", host_clocks_ahead_s={"delft": 0.5}))
+
+
+def test_a_request_without_its_defaults_means_the_same():
+    specifications = (
+        JobSpecification(application="poisson", components=(8, 8), arguments={"grid": 400}),
+        JobSpecification(command=("sleep", "1"), kind="plain", components=(1,)),
+        JobSpecification(command=("own",), components=(2, 2), request="fixed", clusters=("a", "b")),
+    )
+    requests = [
+        *(Submission(specification=each) for each in specifications),
+        RunRequest(name="run", rules={"total_limit": 64}, claiming={"place_again": True, "most_postponements": 2}),
+        FileRegistration(name="f", size_bytes=1, sites=("a",)),
+        NotesRequest(notes=(RunNote(verdict=VerdictNote(job=1, verdict="valid")), RunNote(link={"asked_s": 0.0}))),
+    ]
+    for request in requests:
+        assert type(request).model_validate_json(request.model_dump_json(exclude_defaults=True)) == request

@@ -5,5 +5,5 @@ transfers   transfers, each on a thread of its own, and the jobs that wait for t
 operations  transfers and removals under way, one at a time per file and site
 replicas    replicas are brought for jobs, counted by their users, and removed after the last
 registry    files that users register and remove
-disk_space  the disk of this host, checked and reserved before files are written
+disk_space  the disk of each host, checked and reserved before files are written
 """

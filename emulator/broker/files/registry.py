@@ -67,7 +67,7 @@ class FileRegistry:
         """Make a file at its sites and enter it into the catalogue.
 
         Raises:
-            InvalidInput: if the name is taken, or this host's disk has no room.
+            InvalidInput: if the name is taken, or the disk of a host has no room.
             UnknownName: if a site does not exist.
             TestbedBusy: if a file of that name is being made or removed.
             TransferFailed: if it could not be made at a site; it then exists at none.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from emulator.broker.files.catalogue import Catalogue, Entry
-from emulator.broker.files.disk_space import DiskSpace
+from emulator.broker.files.disk_space import ONE_HOST, DiskSpace
 from emulator.broker.files.operations import ReplicaOperations, ReplicaRequest
 from emulator.broker.files.transfers import Delivery, FileArrived
 from emulator.clusters.file_server import FileServer
@@ -22,9 +22,15 @@ from emulator.policies.state import NOTHING_ELSE, FileState, Surroundings
 
 
 class Replicas:
-    """Keeps the replicas of `catalogue` on `servers`."""
+    """Keeps the replicas of `catalogue` on `servers`; `hosts` names the host of each site, where there are several."""
 
-    def __init__(self, topology: Topology, servers: Sequence[FileServer], catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        servers: Sequence[FileServer],
+        catalogue: Catalogue,
+        hosts: Mapping[str, str] = ONE_HOST,
+    ) -> None:
         self._topology = topology
         self._servers: Mapping[str, FileServer] = {server.site: server for server in servers}
         self.catalogue = catalogue
@@ -32,7 +38,7 @@ class Replicas:
         for source, target, bytes_per_s in catalogue.past_transfers():
             if {source, target} <= set(self._servers):
                 self.bandwidths.learn(topology.index(source), topology.index(target), bytes_per_s)
-        self.disk_space = DiskSpace(topology, self._servers)
+        self.disk_space = DiskSpace(topology, self._servers, hosts)
         self.operations = ReplicaOperations(topology, self._servers, catalogue, self.bandwidths, self.disk_space)
         self._deliveries: dict[int, Delivery] = {}
 

@@ -1,9 +1,9 @@
 """Runs and jobs restored from the journal, as they were when its last event became durable.
 
 A job is restored from its last event. A discipline and its random numbers are restored from the last snapshot; then the
-decisions since that snapshot are replayed. The default run, which is never ended, begins again with new deciders if its
-own failed: all jobs that waited in it have failed with the reason. Nothing is written and no cluster is asked here;
-`recovery` settles unfinished jobs.
+decisions since that snapshot are replayed. The states that they were made on hold what placements had learned. The
+default run, which is never ended, begins again with new deciders if its own failed: all jobs that waited in it have
+failed with the reason. Nothing is written and no cluster is asked here; `recovery` settles unfinished jobs.
 """
 
 from __future__ import annotations
@@ -159,6 +159,7 @@ def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobV
             run.is_ending = run.is_ending or run.id != DEFAULT_RUN
         elif event.kind is EventKind.DECISION:
             decision = recorded_decision(event.detail)
+            run.keep_history(decision)
             if isinstance(decision.event, Departure):
                 ended.pop(decision.event.job_id, None)
             yield decision

@@ -33,7 +33,8 @@ class Run:
     `is_ending`; `failure_is_recorded` says whether the journal holds that reason. Without `deciding` nothing ever is:
     the run has ended, or its deciders could not be made again. While `is_behind`, its discipline knows of a decision
     that did not become durable. `undecided_departures` holds departures that were not decided on: while the run was
-    ending, or right before the broker was killed.
+    ending, or right before the broker was killed. `history` is the table to which placements add what they learn. It is
+    part of every later state, and holds what the decisions of the present deciders make of it.
 
     Raises:
         InvalidInput: if the dilation is invalid.
@@ -48,6 +49,7 @@ class Run:
         self._deciding = deciding
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
+        self.history: frozenset[tuple[int, int]] = frozenset()
         self.failure = ""
         self.failure_is_recorded = False
         self.is_ending = False
@@ -101,6 +103,7 @@ class Run:
         """Have everything decided by `deciding` from now on, which knows of no decision yet."""
         self.close()
         self._deciding = deciding
+        self.history = frozenset()
 
     def begin_again(self, deciding: Deciding) -> None:
         """Forget a failure, and have everything decided by `deciding` from now on, with a snapshot at first."""
@@ -109,9 +112,14 @@ class Run:
         self.decide_anew(deciding)
 
     def note_decision(self, decision: Decision) -> None:
-        """Count a decision, and have the poller take note of it."""
+        """Count a decision, keep its history table, and have the poller take note of it."""
         self.decisions += 1
+        self.keep_history(decision)
         self.poller.note_decision(decision, is_scanned=self.discipline.next_scan_s() is not None)
+
+    def keep_history(self, decision: Decision) -> None:
+        """Keep the history table that `decision` was made on, with what its placements add to it."""
+        self.history |= decision.history_after
 
     def host_until_due_s(self) -> float | None:
         """Get the host seconds until the next scan of the queue or poll of the clusters; None if none is due."""

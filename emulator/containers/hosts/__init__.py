@@ -2,6 +2,7 @@
 
 connecting       the engine of a testbed, or those of its hosts
 engines          the engines of several hosts behind the interface of one
+joined_events    their events in one stream, which goes on when a host that was lost is reached again
 tunnels          SSH tunnels to the engines of other hosts
 facts_reader     what is to be known of hosts, read through their engines
 network_probe    the program that reads a host's network, in a container there

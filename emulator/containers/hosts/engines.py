@@ -6,17 +6,17 @@ have. The testbed's networks are overlays, which the Swarm's manager knows, and 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import docker
 import docker.errors
 
 from emulator.containers.concurrency import run_concurrently
-from emulator.containers.hosts.tunnels import open_tunnel
+from emulator.containers.hosts.joined_events import JoinedEvents
+from emulator.containers.hosts.tunnels import Tunnel, open_tunnel
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.errors import EngineUnavailable
 
@@ -27,11 +27,26 @@ _POOL_SIZE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class HostEngine:
-    """The engine of a host that answers: its client, and the address by which programs here reach it."""
+    """The engine of a host that answered: its client, and the address by which programs here reach it.
+
+    The client is `opened` when the engine is, and used through `client`, which sees to the tunnel if there is one.
+    """
 
     host: Host
-    client: docker.DockerClient
+    opened: docker.DockerClient
     url: str
+    tunnel: Tunnel | None = None
+
+    @property
+    def client(self) -> docker.DockerClient:
+        """The client; a tunnel that was lost is opened again first.
+
+        Raises:
+            TunnelLost: if that fails.
+        """
+        if self.tunnel is not None:
+            self.tunnel.require()
+        return self.opened
 
 
 @dataclass(frozen=True)
@@ -74,7 +89,11 @@ class HostEngines:
 
     @property
     def clients(self) -> list[docker.DockerClient]:
-        """The clients of all engines that answer."""
+        """The clients of all engines that answer.
+
+        Raises:
+            TunnelLost: if the tunnel to one was lost since, and cannot be opened again.
+        """
         return [engine.client for engine in self.engines.values()]
 
     def unreached_parts(self) -> dict[str, str]:
@@ -85,7 +104,8 @@ class HostEngines:
         """Return the client of the engine that has a container.
 
         Raises:
-            docker.errors.NotFound: if none has it, or if its host is not reached.
+            docker.errors.NotFound: if none has it, or if its host was not reached from the beginning.
+            TunnelLost: if the tunnel to its host was lost since, and cannot be opened again.
         """
         host = self.places.get(container)
         if host in self.lost:
@@ -133,8 +153,8 @@ class HostEngines:
         return found
 
     def events(self, **options: Any) -> JoinedEvents:
-        """Return the events of all engines as one stream."""
-        return JoinedEvents([client.events(**options) for client in self.clients])
+        """Return the events of all engines as one stream; `options` must ask for them decoded."""
+        return JoinedEvents({name: partial(_events_of, engine, options) for name, engine in self.engines.items()})
 
 
 Client: TypeAlias = "docker.DockerClient | HostEngines"
@@ -207,39 +227,6 @@ def unseen_host(client: Client, container: str) -> str:
     return host if host != client.central else ""
 
 
-class JoinedEvents:
-    """The events of several engines in one stream, which ends once each of theirs has ended."""
-
-    def __init__(self, streams: Sequence[Any]) -> None:
-        self._streams = streams
-        self._events: SimpleQueue[Any] = SimpleQueue()
-        for stream in streams:
-            threading.Thread(target=self._pass_on, args=(stream,), name="host-events", daemon=True).start()
-
-    def __iter__(self) -> Iterator[Any]:
-        ended = 0
-        while ended < len(self._streams):
-            event = self._events.get()
-            if event is None:
-                ended += 1
-            else:
-                yield event
-
-    def close(self) -> None:
-        """End all streams."""
-        for stream in self._streams:
-            stream.close()
-
-    def _pass_on(self, stream: Iterable[Any]) -> None:
-        try:
-            for event in stream:
-                self._events.put(event)
-        except (docker.errors.DockerException, OSError, ValueError, AttributeError):
-            pass  # a stream that is closed from outside ends with an error of some kind
-        finally:
-            self._events.put(None)
-
-
 def open_engines(inventory: HostInventory, central: str = "") -> HostEngines:
     """Open the engines of all hosts at once; those that do not answer are named in `lost`, with the reason."""
     opened = run_concurrently([_opener(host) for host in inventory.hosts])
@@ -251,7 +238,8 @@ def open_engines(inventory: HostInventory, central: str = "") -> HostEngines:
 def _opener(host: Host) -> Callable[[], HostEngine | str]:
     def open_engine() -> HostEngine | str:
         try:
-            url = host.engine if host.is_local else open_tunnel(host)
+            tunnel = None if host.is_local else open_tunnel(host)
+            url = host.engine if tunnel is None else tunnel.url
             # A host that was cut off keeps its connections open in silence.
             probe = docker.DockerClient(base_url=url, timeout=_FIRST_ANSWER_WITHIN_HOST_S)
             probe.ping()
@@ -261,9 +249,14 @@ def _opener(host: Host) -> Callable[[], HostEngine | str]:
             return str(error)
         except (docker.errors.DockerException, OSError) as error:
             return _why_lost(host, str(error))
-        return HostEngine(host, client, url)
+        return HostEngine(host, client, url, tunnel)
 
     return open_engine
+
+
+def _events_of(engine: HostEngine, options: Mapping[str, Any], since_s: int | None = None) -> Any:
+    more = {} if since_s is None else {"since": since_s}
+    return engine.client.events(**options, **more)
 
 
 def _why_lost(host: Host, reported: str) -> str:

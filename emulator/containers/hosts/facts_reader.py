@@ -38,9 +38,8 @@ class EngineFactsReader:
         """Return what a host's engine says."""
         if host.name in self.engines.lost:
             return Unreachable(self.engines.lost[host.name])
-        client = self.engines.engines[host.name].client
         try:
-            return _facts(client, self.node_image)
+            return _facts(self.engines.engines[host.name].client, self.node_image)
         except (docker.errors.DockerException, OSError) as error:
             return Unreachable(f"The engine of host {host.name!r} ceased to answer ({error}).")
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import docker.errors
-
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.hosts.engines import Client
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState, note_underlays
@@ -64,8 +63,10 @@ def with_underlays(client: Client, testbed: TestbedState, observe: Observer) -> 
         to_mbit, from_mbit = each.host_rate_to_central_mbit or 0.0, each.host_rate_from_central_mbit or 0.0
         rates = f"{to_mbit:.0f} and {from_mbit:.0f} Mbit/s"
         delay_ms = MILLISECONDS_PER_SECOND * each.host_delay_s
+        jitter_ms = MILLISECONDS_PER_SECOND * each.host_jitter_s
         ahead_ms = MILLISECONDS_PER_SECOND * each.host_clock_ahead_s
-        observe(ProgressStep("hosts", f"{host}: {delay_ms:.2f} ms one way, {rates}, its clock {ahead_ms:+.1f} ms"))
+        delays = f"{delay_ms:.2f} ms one way (jitter {jitter_ms:.2f} ms)"
+        observe(ProgressStep("hosts", f"{host}: {delays}, {rates}, its clock {ahead_ms:+.1f} ms"))
     return note_underlays(testbed, found)
 
 
@@ -101,7 +102,7 @@ def _run(client: Client, container: str, arguments: Sequence[str], *, detach: bo
     command = ["python3", "-c", PROBE.read_text(encoding="utf-8"), *arguments]
     try:
         result = client.containers.get(container).exec_run(command, detach=detach)
-    except docker.errors.DockerException as error:
+    except ENGINE_ERRORS as error:
         raise EngineUnavailable(f"The network between the hosts cannot be measured in {container}: {error}.") from error
     if detach:
         return ""

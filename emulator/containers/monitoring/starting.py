@@ -74,8 +74,8 @@ def start_monitor(
             addresses=testbed.addresses,
             images=_images(client, grafana=with_grafana, observe=observe),
             ports=MonitorPorts(
-                _port(before.get(PROMETHEUS_ROLE), port, PROMETHEUS_PORT),
-                _port(before.get(GRAFANA_ROLE), None, GRAFANA_PORT),
+                _port(client, before.get(PROMETHEUS_ROLE), port, PROMETHEUS_PORT),
+                _port(client, before.get(GRAFANA_ROLE), None, GRAFANA_PORT),
             ),
             folder=testbed.folder / FOLDER,
         )
@@ -152,9 +152,11 @@ def _published_ports(client: Client, name: str) -> dict[str, int]:
     return ports
 
 
-def _port(before: int | None, requested: int | None, first: int) -> int:
+def _port(client: Client, before: int | None, requested: int | None, first: int) -> int:
     """Return the port of a part that had `before`; else the one that is requested, or a free one from `first` on."""
-    return before if before is not None and requested in (None, before) else free_port(requested, first)
+    if before is not None and requested in (None, before):
+        return before
+    return free_port(client, requested, first)
 
 
 def _remove(client: Client, name: str) -> bool:

@@ -10,9 +10,9 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from docker.errors import DockerException
 from docker.models.containers import Container
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.model.errors import TestbedNotUp
 
 PATIENCE_HOST_S: Final = 10.0
@@ -47,7 +47,7 @@ class Console:
             api = container.client.api
             made = api.exec_create(container.id, ["sh", "-c", loop], stdin=True, stdout=True, stderr=False)
             response = api.exec_start(made["Id"], socket=True)
-        except DockerException as error:
+        except ENGINE_ERRORS as error:
             raise TestbedNotUp(f"The container {container.name} lends no console ({error}).") from error
         return cls(str(container.name), getattr(response, "_sock", response), response)
 

@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import docker
-import docker.errors
 from docker.models.containers import Container
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.hosts.engines import unseen_host
 from emulator.containers.names import PartNames
 from emulator.containers.telemetry.consoles import Console
@@ -84,7 +84,7 @@ class ContainerTelemetry:
 
     def look(self) -> dict[str, Counters]:
         """Return the present counters of all hosts and of every part that could be read."""
-        asked = [container for container in self.others.values() if container.ask()]
+        asked = [container for container in self.others.values() if self._is_heard(container) and container.ask()]
         found = {HOST_PART: host_counters(), COMMAND_PART: Counters(host_cpu_s=self.own_processes.used_s())}
         found |= {part: self._of(part, groups) for part, groups in self.groups.items()}
         read = [container for container in asked if container.receive()]
@@ -120,6 +120,16 @@ class ContainerTelemetry:
         for container in self.others.values():
             container.close()
 
+    def _is_heard(self, container: RemoteContainer) -> bool:
+        """Return whether events come from a container's host; while they do not, the container is not looked at.
+
+        What is lost with the events is opened again when they come, at once, so that no look waits for a lost host.
+        """
+        if container.host not in self.standstills.unheard_hosts:
+            return True
+        container.close()
+        return False
+
     def _of(self, part: str, groups: ControlGroups) -> Counters:
         host_stopped_s = self.standstills.host_stopped_s(self.containers[part])
         if part == ROUTER_PART:
@@ -138,7 +148,10 @@ class ContainerTelemetry:
         return self._host_router_stopped_s
 
     def _answering_console(self, part: str) -> Console | None:
-        """Ask the console of a part and return it; open it again if it was lost."""
+        """Ask the console of a part and return it; open it again if it was lost, unless its host is."""
+        if self.hosts.get(part) in self.standstills.unheard_hosts:
+            self.untold[f"the queues of {part}, at some time"] = None
+            return None
         for _ in range(_ATTEMPTS):
             with suppress(TestbedNotUp):
                 console = self._consoles.get(part) or self._opened(part)
@@ -151,7 +164,7 @@ class ContainerTelemetry:
     def _opened(self, part: str) -> Console:
         try:
             container = self.client.containers.get(self.containers[part])
-        except docker.errors.DockerException as error:
+        except ENGINE_ERRORS as error:
             raise TestbedNotUp(f"The container {self.containers[part]} does not run ({error}).") from error
         if part == ROUTER_PART:
             show, watch, leave = map(_in_router, (QUEUES, _WATCH_ROUTER, _LEAVE_ROUTER))
@@ -211,7 +224,7 @@ def _on_other_machines(
         if not host:
             continue
         address = None
-        with suppress(docker.errors.DockerException):
+        with suppress(*ENGINE_ERRORS):
             address = _address(client.containers.get(name), names.site_network(cluster))
         container = RemoteContainer(client, name, cluster, host, folder / cluster, address)
         if container.ask() and container.receive() and container.boot == here:
@@ -224,7 +237,7 @@ def _on_other_machines(
 def _file_systems(client: docker.DockerClient, names: Iterable[str]) -> Iterator[str]:
     """Yield the folder of this host at which each container's file system is mounted, where the engine names it."""
     for name in names:
-        with suppress(docker.errors.DockerException):
+        with suppress(*ENGINE_ERRORS):
             attributes = client.containers.get(name).attrs
             folder = ((attributes.get("GraphDriver") or {}).get("Data") or {}).get("MergedDir")
             if folder:
@@ -240,7 +253,7 @@ def _groups(client: docker.DockerClient, name: str, network: str | None) -> Cont
     """Return the groups of a container; `network` is that on which frames to other sites are counted."""
     try:
         container = client.containers.get(name)
-    except docker.errors.DockerException:
+    except ENGINE_ERRORS:
         return None
     address = None if network is None else _address(container, network)
     return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id), address=address)

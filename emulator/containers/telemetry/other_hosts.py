@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import docker
-import docker.errors
 
+from emulator.containers.engine import ENGINE_ERRORS
 from emulator.containers.telemetry.consoles import Console
 from emulator.containers.telemetry.control_groups import ControlGroups, device_of
 from emulator.containers.telemetry.counters import Counters, host_counters, lines_of
@@ -122,7 +122,7 @@ class RemoteContainer:
     def _opened(self) -> Console:
         try:
             return Console.opened(self.client.containers.get(self.container), READ)
-        except docker.errors.DockerException as error:
+        except ENGINE_ERRORS as error:
             raise TestbedNotUp(f"The container {self.container} does not run ({error}).") from error
 
     def _copy(self, answer: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import docker
 import docker.errors
 
+from emulator.containers.hosts.joined_events import JoinedEvents
 from emulator.model.units import NANOSECONDS_PER_SECOND
 
 STOPS: Final = ("pause", "die")
@@ -26,11 +27,20 @@ Event = Mapping[str, Any]
 
 @dataclass
 class Standstills:
-    """Host seconds that each container, by its name, was stopped since listening began."""
+    """Host seconds that each container, by its name, was stopped since listening began.
+
+    `joined` are the events of several hosts; None on one.
+    """
 
     _host_ended_s: dict[str, float] = field(default_factory=dict)
     _host_since_s: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    joined: JoinedEvents | None = None
+
+    @property
+    def unheard_hosts(self) -> frozenset[str]:
+        """The hosts whose events do not come now: how long containers there are stopped is known only later."""
+        return frozenset() if self.joined is None else self.joined.unheard
 
     def record(self, event: Event) -> None:
         """Take an event of the engine into account."""
@@ -63,7 +73,7 @@ def listening(client: docker.DockerClient, containers: Iterable[str]) -> Iterato
     """
     filters = {"type": "container", "event": [*STOPS, *GOES_ON], "container": list(containers)}
     stream = client.events(decode=True, filters=filters)
-    standstills = Standstills()
+    standstills = Standstills(joined=stream if isinstance(stream, JoinedEvents) else None)
 
     def listen() -> None:
         # Closing the stream ends this loop with an error of some kind.

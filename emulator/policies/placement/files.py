@@ -72,4 +72,4 @@ def reading_nearest(request: JobRequest, placement: Placement, surroundings: Sur
     sites = [nearest_site(file, cluster, surroundings) for cluster in clusters]
     pairs = zip(sites, clusters, strict=True)
     longest_s = max(transfer_s(file, site, cluster, surroundings) for site, cluster in pairs)
-    return Placement(placement.components, tuple(sites), longest_s)
+    return Placement(placement.components, tuple(sites), longest_s, placement.learned)

@@ -45,6 +45,8 @@ def test_it_has_the_arguments_that_measuring_sets_and_those_that_the_testbed_set
     options = defaults_of(descriptor.name)
     assert {descriptor.length, "iterations", *descriptor.fixed} <= options.keys()
     assert options.keys() >= TESTBED_ARGUMENTS - {"save"}
+    lengths = {"iterations"} - {descriptor.length}
+    assert descriptor.arguments == options.keys() - TESTBED_ARGUMENTS - lengths - {"help", "-h"}
     assert descriptor.has_grid == ("grid" in options)
     assert descriptor.synchronizes == ("synchronized" in options)
     assert options.get("exchange", descriptor.form.exchange) == descriptor.form.exchange

@@ -24,6 +24,7 @@ from emulator.model.time_sharing.rules import RULES, SocialContract
 
 SOON_NS = 300_000_000
 """Host nanoseconds until the phases of these tests begin: all ranks have asked by then."""
+WITHIN_HOST_S = 60.0
 
 
 class Arbiter:
@@ -39,6 +40,13 @@ class Arbiter:
 
     def pacer(self, node: str = "n1", dilation: float = 1.0, nodes: Collection[str] = ()) -> SharedPacer:
         return SharedPacer(Dilation(dilation), node, nodes or {node}, self.place)
+
+    def await_watcher(self) -> None:
+        """Wait until somebody who watches local users is connected."""
+        host_deadline_s = time.monotonic() + WITHIN_HOST_S
+        while not self._server._watchers:
+            assert time.monotonic() < host_deadline_s, "nobody watches"
+            time.sleep(0.01)
 
     def end(self) -> None:
         self._ends = True
@@ -82,7 +90,7 @@ class Watcher:
 def watching(arbiter: Arbiter) -> Iterator[Watcher]:
     """Yield a watcher of local users; afterwards it has ended because its input did, and said all."""
     watcher = Watcher(arbiter)
-    time.sleep(1.0)  # host seconds until it has connected
+    arbiter.await_watcher()
     yield watcher
     time.sleep(0.2)
     said, _ = watcher.process.communicate(timeout=20)
@@ -119,6 +127,7 @@ def test_a_rank_alone_on_its_node_is_paced_as_on_a_processor_of_its_own(arbiter:
     assert pacer.count.phases == 5
 
 
+@pytest.mark.timed
 def test_two_ranks_take_turns_of_a_quantum_on_one_node_and_not_on_two(arbiter: Arbiter) -> None:
     """0.1 s each at a quantum of 0.06 s: one has it until 0.06 and from 0.12 to 0.16, the other until 0.12 and 0.2."""
     started_ns = time.monotonic_ns() + SOON_NS
@@ -132,6 +141,7 @@ def test_two_ranks_take_turns_of_a_quantum_on_one_node_and_not_on_two(arbiter: A
     assert waits == pytest.approx([0, 60_000_000, 100_000_000], abs=5)
 
 
+@pytest.mark.timed
 def test_a_rank_that_goes_leaves_its_share_to_the_others(arbiter: Arbiter) -> None:
     started_ns = time.monotonic_ns() + SOON_NS
     long, going = arbiter.pacer(), arbiter.pacer()
@@ -195,6 +205,7 @@ def test_an_arbiter_that_ends_is_named_also_if_it_leaves_a_request_unread(tmp_pa
             pacer.finish(phase, 0)
 
 
+@pytest.mark.timed
 def test_local_users_take_their_share_of_the_node_where_they_work_and_are_told_of(with_users: Arbiter) -> None:
     """At n1 a user wants a third of the processor; under the contract a rank beside gets what is left of the rest."""
     with watching(with_users) as watcher:
@@ -216,6 +227,7 @@ def test_local_users_take_their_share_of_the_node_where_they_work_and_are_told_o
     assert abs(float(bursts[-1][0]) - time.time()) < 5.0
 
 
+@pytest.mark.timed
 def test_the_tasks_of_a_job_get_quanta_of_the_size_that_its_slowest_node_gives(with_users: Arbiter) -> None:
     """Each of two tasks at n1 may count on a quarter of it, as half is a user's, and each of two at n2 on a half.
 

@@ -190,7 +190,7 @@ def test_a_submission_with_a_key_is_sent_again_until_the_journal_takes_it(faulty
         with pytest.raises(JournalFailed):
             client.submit_surely(submission, host_patience_s=0.0)
         asked.start()
-        job = client.submit_surely(submission).id
+        job = client.submit_surely(submission, host_patience_s=0.0, host_full_disk_s=30.0).id
         assert [view.id for view in client.jobs()] == [job]
     server.stop()
 

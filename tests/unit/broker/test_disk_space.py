@@ -1,4 +1,4 @@
-"""The disk of the host is one, however many sites are on it."""
+"""The disk of a host is one, however many sites are on it."""
 
 import pytest
 
@@ -118,4 +118,50 @@ def test_what_has_been_written_of_a_file_under_way_is_not_counted_twice(
         with space.reserved(SITES[:1], 300):
             pass
         with pytest.raises(TransferFailed, match="but 400 are available"), space.reserved(SITES[:1], 401):
+            pass
+
+
+HOSTS = dict(zip(SITES, ("left", "left", "right", "right"), strict=True))
+
+
+@pytest.fixture
+def spaces() -> DiskSpace:
+    """The disks of two hosts with two sites each; the second has a tenth of what is free on the first."""
+    servers = {server.site: server for server in file_servers(*SITES)}
+    for site, server in servers.items():
+        server.disk_bytes = KEPT_FREE_BYTES + (FREE_BYTES if HOSTS[site] == "left" else FREE_BYTES // 10)
+    return DiskSpace(MINI, servers, HOSTS)
+
+
+def test_each_host_has_a_disk_of_its_own_which_its_sites_share(spaces: DiskSpace) -> None:
+    refused = pytest.raises(TransferFailed, match=r"at 1 site, .* host 'right' share its disk, but 40 are available")
+    first, full = spaces.reserved(SITES[2:3], 60), spaces.reserved(SITES[:1], FREE_BYTES)
+    with first, full, refused, spaces.reserved(SITES[3:], 41):
+        pass
+    with spaces.reserved(SITES[3:], 41):
+        pass
+
+
+def test_a_file_at_sites_of_several_hosts_needs_room_on_each(spaces: DiskSpace) -> None:
+    with spaces.reserved(SITES, 50):
+        pass
+    refused = pytest.raises(TransferFailed, match=r"^102 bytes are needed at 2 sites, .* host 'right'")
+    with refused, spaces.reserved(SITES, 51):
+        pass
+    # What one host had room for is free again.
+    with spaces.reserved(SITES[:1], FREE_BYTES):
+        pass
+
+
+def test_what_is_written_of_a_file_to_one_host_is_told_its_disk_alone(
+    spaces: DiskSpace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_host_s = [1000.0]
+    monkeypatch.setattr(disk_space.time, "monotonic", lambda: now_host_s[0])
+    with spaces.reserved(SITES[2:3], 60) as under_way:
+        under_way.written_bytes = 60
+        for site in SITES[2:]:
+            spaces._servers[site].disk_bytes -= 60
+        now_host_s[0] += ANSWER_SERVES_HOST_S + 1.0
+        with spaces.reserved(SITES[3:], 40), spaces.reserved(SITES[:2], FREE_BYTES // 2):
             pass

@@ -8,7 +8,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
 from emulator.model.views import EventKind
 from emulator.policies.decisions import recorded_decision
-from tests.unit.broker.broker_setup import SIZE_BYTES, BrokerSetupWithFiles
+from tests.unit.broker.broker_setup import SIZE_BYTES, BrokerSetupWithFiles, recorded_decisions
 from tests.unit.broker.simulated_file_servers import BYTES_PER_HOST_S
 
 
@@ -109,6 +109,16 @@ def test_a_decision_records_the_files_and_bandwidths_it_was_made_on(setup):
     assert surroundings.bandwidth_bytes_per_s == {(0, 1): 1_250_000.0, (1, 0): 1_250_000.0}
     assert surroundings.history == {(cluster, site) for cluster in (0, 1) for site in (0, 1)}
     assert records[0]["answers"][0]["file_sites"] == [0]
+
+
+def test_the_history_of_a_run_with_files_stays_complete(setup):
+    setup.register()
+    run = setup.begin(policy="cf")
+    setup.started(setup.submit(4, run=run, file="input"), setup.east)
+    setup.until_state(setup.submit(4, run=run), JobState.STARTING)
+    last = recorded_decisions(setup, run)[-1].surroundings
+    assert last.files == {}
+    assert last.history == {(cluster, site) for cluster in (0, 1) for site in (0, 1)}
 
 
 def test_a_file_that_nobody_knows_is_refused_at_submission(setup):

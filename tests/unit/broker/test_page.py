@@ -72,8 +72,12 @@ def test_a_session_reads_what_the_page_shows(browser, visitor, path):
      ("GET", "/v1/files"), ("POST", "/v1/files"), ("DELETE", "/v1/files/x"), ("POST", "/v1/runs/0/notes"),
      ("GET", "/v1/jobs/1/output/%2e%2e/x")],
 )  # fmt: skip
-def test_a_session_does_nothing_else(visitor, method, path):
-    assert visitor.request(method, path, json={} if method == "POST" else None).status_code in (401, 404)
+def test_a_session_does_nothing_else(setup, visitor, method, path):
+    job = setup.submit(8)
+    assert job == 1
+    assert visitor.request(method, path, json={} if method == "POST" else None).status_code == 401
+    assert not setup.broker.job(job).state.final
+    assert setup.broker.current_run() is None
 
 
 def test_the_system_is_that_of_the_topology(visitor):

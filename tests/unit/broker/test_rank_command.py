@@ -219,6 +219,14 @@ def test_a_length_is_stated_by_the_applications_own_name_of_it(application, leng
         check_program(application, {"grid": 64, "iterations": 20})
 
 
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_an_argument_that_the_application_does_not_have_is_refused(application):
+    known = APPLICATIONS[application].arguments
+    check_program(application, known)
+    with pytest.raises(InvalidInput, match=rf"arguments\.toleranse: {application} has no such argument \(known: "):
+        check_program(application, {*known, "toleranse"})
+
+
 def test_a_speed_is_refused_where_a_job_states_in_seconds_how_long_it_computes():
     check_program("synthetic", {"points": 100}, processor_speed=10.0)
     check_program("synthetic", {"compute-s": 0.5}, processor_speed=1.0)

@@ -215,24 +215,26 @@ def test_a_missing_job_file_is_said_so(call):
     assert (code, "job file is missing" in said) == (1, True)
 
 
-def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(server, client):
-    headers = {"authorization": f"Bearer {TOKEN}"}
-    waiters = [
-        threading.Thread(
-            target=httpx.get,
-            args=(f"{server.url}/v1/events",),
-            kwargs={"params": {"run": 0, "wait_s": 60}, "headers": headers, "timeout": 2 * PATIENCE_HOST_S},
-        )
-        for _ in range(60)
-    ]
+def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(setup, server, client):
+    answers: list[httpx.Response] = []
+
+    def wait() -> None:
+        headers, asked = {"authorization": f"Bearer {TOKEN}"}, {"run": 0, "wait_s": 60}
+        page = f"{server.url}/v1/events"
+        answers.append(httpx.get(page, params=asked, headers=headers, timeout=2 * PATIENCE_HOST_S))
+
+    waiters = [threading.Thread(target=wait) for _ in range(60)]
     for waiter in waiters:
         waiter.start()
-    time.sleep(0.3)
+    setup.until(lambda: len(setup.journal._listeners) == len(waiters))
+    assert answers == []
     assert client.submit(submission()).id == 1
     until = time.monotonic() + 50  # sooner than by their own patience
     for waiter in waiters:
         waiter.join(timeout=max(0.0, until - time.monotonic()))
     assert not any(waiter.is_alive() for waiter in waiters)
+    assert [answer.status_code for answer in answers] == [200] * len(waiters)
+    assert {answer.json()[0]["job"]["id"] for answer in answers} == {1}
 
 
 LOOK = b"GET /v1/health HTTP/1.1\r\nHost: broker\r\n"

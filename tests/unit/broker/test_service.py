@@ -17,7 +17,7 @@ from emulator.model.errors import (
 )
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
-from tests.unit.broker.broker_setup import BrokerSetup
+from tests.unit.broker.broker_setup import BrokerSetup, recorded_decisions
 
 
 def test_a_job_goes_from_submission_to_release_and_its_times_follow_one_another(setup):
@@ -88,6 +88,7 @@ def test_processors_asked_for_but_not_given_are_not_placed_on_again(setup):
     second = setup.submit(8)
     third = setup.submit(8)
     setup.until(lambda: setup.broker.job(second).state is JobState.CLAIMING)
+    setup.until(lambda: len(recorded_decisions(setup, 0)) >= 3)
     assert setup.broker.job(third).state is JobState.QUEUED
 
 
@@ -205,6 +206,7 @@ def test_a_run_s_timestamps_are_in_its_own_emulated_seconds(setup):
     [
         ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson, laplace, "),
         ({"arguments": {"dilation": 1}}, InvalidInput, "arguments.dilation"),
+        ({"arguments": {"steps": 9}}, InvalidInput, "arguments.steps: poisson has no such argument"),
         ({"components": (9,)}, ImpossibleRequest, "a component of 9 processors"),
         ({"components": (6, 5, 5), "request": "unordered"}, ImpossibleRequest, "can never be placed on clusters of"),
         ({"queue": "east"}, InvalidInput, "queue: 'placement' has one queue for all jobs"),

@@ -6,13 +6,17 @@ A thread submits the jobs; `test_load_generator.py` has locust submit them.
 from __future__ import annotations
 
 import errno
+import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+import requests.exceptions
 
 from apps.grid import ProcessGrid
 from emulator.broker.jobs.rank_command import command_line
 from emulator.campaigns.live import planned, run_campaign
+from emulator.containers.stopped_parts import StoppedParts
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy, UnknownName
@@ -102,6 +106,48 @@ def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):
     broker.on_submit = lambda job: stopped.append("double-wan")
     with pytest.raises(RunFailed, match=r"container double-wan.* does not run; 0 finished records are in"):
         run(testbed, tmp_path / "run")
+    assert not broker.held
+
+
+class SilentEngine:
+    """An engine that leaves a number of questions unanswered, as while it is restarted; its containers run."""
+
+    def __init__(self, unanswered: float) -> None:
+        self.unanswered = unanswered
+        self.asked = 0
+
+    @property
+    def containers(self):
+        return self
+
+    def get(self, name):
+        self.asked += 1
+        if self.asked <= self.unanswered:
+            raise requests.exceptions.ConnectionError("connection refused")
+        return SimpleNamespace(status="running")
+
+
+def test_a_campaign_goes_on_while_the_engine_is_restarted(testbed, broker, tmp_path):
+    engine, last = SilentEngine(2), []
+
+    def found():
+        stopped = looks.found()
+        if last and engine.asked > 3:
+            broker.finish(last.pop())
+        return stopped
+
+    looks = StoppedParts(engine, ["double-wan"], host_patience_s=30.0)
+    broker.on_submit = lambda job: last.append(job) if job.id == CAMPAIGN.jobs else broker.finish(job)
+    run(replace(testbed, stopped_containers=found), tmp_path / "run")
+    assert engine.asked >= 4
+    assert read_run(tmp_path / "run").manifest.progress is RunProgress.COMPLETE
+
+
+def test_an_engine_that_stays_silent_ends_the_campaign_and_is_named(testbed, broker, tmp_path):
+    looks = StoppedParts(SilentEngine(math.inf), ["double-wan"], host_patience_s=0.01)
+    broker.on_submit = lambda job: None
+    with pytest.raises(RunFailed, match=r"early: The Docker engine has not answered for \d+ s when .* double-wan"):
+        run(replace(testbed, stopped_containers=looks.found), tmp_path / "run")
     assert not broker.held
 
 

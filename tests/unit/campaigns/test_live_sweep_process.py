@@ -12,6 +12,7 @@ import pytest
 from emulator.campaigns.live_sweep import RunState, begin_sweep, statuses, sweep_of
 from emulator.campaigns.live_sweep_process import PROCESS_FILE, detach, end, is_running, own_process
 from emulator.model.errors import InvalidInput, TestbedBusy
+from emulator.model.process_lock import process_number, process_text
 from emulator.model.project import PROJECT_ROOT
 from workloads.campaign import campaign_named
 
@@ -70,7 +71,7 @@ def test_a_sweep_that_another_process_runs_is_refused_until_that_one_is_gone(tmp
         own_process(tmp_path).__enter__()
     process.kill()
     process.communicate()
-    assert (tmp_path / PROCESS_FILE).read_text() == str(process.pid)
+    assert process_number(tmp_path / PROCESS_FILE) == str(process.pid)
     assert not is_running(tmp_path)
     with own_process(tmp_path):
         assert is_running(tmp_path)
@@ -101,10 +102,24 @@ def test_another_process_that_got_the_number_is_not_taken_for_the_sweep(tmp_path
     other.communicate(b"\n")
 
 
+@pytest.mark.parametrize("mark", ["", " 0123-abcd:42"])
+def test_where_no_lock_can_be_told_another_process_is_not_ended(tmp_path, monkeypatch, mark):
+    monkeypatch.setattr("emulator.campaigns.live_sweep_process.is_locked", lambda path: True)
+    other = subprocess.Popen([sys.executable, "-c", "input()", "campaign"], stdin=subprocess.PIPE)
+    (tmp_path / PROCESS_FILE).write_text(f"{other.pid}{mark}")
+    with pytest.raises(InvalidInput, match=rf"process {other.pid} has ended, or may be another one"):
+        end(tmp_path)
+    assert other.poll() is None
+    (tmp_path / PROCESS_FILE).write_text(process_text(other.pid))
+    other.communicate(b"\n")
+    with pytest.raises(InvalidInput, match=rf"process {other.pid} has ended"):
+        end(tmp_path)
+
+
 def test_a_detached_sweep_runs_from_the_call_on_and_until_its_process_ends(detached):
     number = detach(detached, "t")
     assert is_running(detached)
-    assert (detached / PROCESS_FILE).read_text() == str(number)
+    assert (detached / PROCESS_FILE).read_text() == process_text(number)
     with pytest.raises(TestbedBusy, match=f"process {number} runs this sweep already"):
         detach(detached, "t")
     (detached / "may-begin").touch()

@@ -7,6 +7,7 @@ import pytest
 from emulator.campaigns.published_cases import published_cases, simulate_cases
 from emulator.model.errors import InvalidInput
 from emulator.runs.run_directory import read_run
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION
 
 
 def test_each_seed_has_sixteen_cases_with_folders_of_their_own(tmp_path):
@@ -34,3 +35,11 @@ def test_what_was_simulated_otherwise_is_not_taken_for_the_same(tmp_path, jobs, 
         case.path.rename(asked.path)
     with pytest.raises(InvalidInput, match=said):
         simulate_cases([asked], client=None)
+
+
+def test_what_another_version_of_the_simulator_left_is_not_taken_for_the_same(tmp_path, monkeypatch):
+    case = published_cases(tmp_path, 1, jobs=3, topology="das2-2006")[0]
+    case.run()
+    monkeypatch.setattr("emulator.campaigns.published_cases.OUTCOMES_VERSION", OUTCOMES_VERSION + 1)
+    with pytest.raises(InvalidInput, match="by another version of the simulator"):
+        simulate_cases([case], client=None)

@@ -10,7 +10,6 @@ import pytest
 
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.simulation_sweep import (
-    OUTCOMES_VERSION,
     QUANTITIES,
     SimulationSweep,
     SimulationSweepCell,
@@ -25,7 +24,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
 from emulator.model.stream import StreamJob
 from emulator.reports.simulation_sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
-from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, ParallelSimulations, Workforce
 
 
 def sweep(workload: str = "W2", **changes: Any) -> SimulationSweep:

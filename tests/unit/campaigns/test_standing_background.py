@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -54,6 +57,29 @@ def test_it_is_held_until_it_is_stopped_and_says_meanwhile_how_it_is(testbed, us
     assert users.running == {cluster: {} for cluster in users.processors}
 
 
+def test_a_status_that_cannot_be_written_does_not_end_the_load(testbed, users, folder, monkeypatch):
+    stopped, file, refused = threading.Event(), folder / standing.STATUS_FILE, []
+    write_whole = standing.write_whole
+
+    def full_at_first(*given, **options):
+        if not refused:
+            refused.append(given)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_whole(*given, **options)
+
+    monkeypatch.setattr(standing, "write_whole", full_at_first)
+    held = threading.Thread(
+        target=standing.hold, args=(replace(testbed, local_users=users), BACKGROUND, 1, stopped, file)
+    )
+    held.start()
+    while not (file.is_file() and standing.StandingStatus.model_validate_json(file.read_text()).load >= 0.25):
+        assert held.is_alive()
+        time.sleep(0.01)
+    assert refused
+    stopped.set()
+    held.join()
+
+
 def test_only_one_background_load_at_a_time_and_its_holder_is_known():
     assert local_users.holder(NAME) is None
     lock = local_users._locked(NAME)
@@ -84,6 +110,18 @@ def test_a_process_that_does_not_end_is_named_with_what_ends_it(folder, monkeypa
     with pytest.raises(RunFailed, match=rf"{os.getpid()} does not end .end it with `kill -9 {os.getpid()}`"):
         standing.stop(NAME)
     lock.release()
+
+
+def test_where_no_lock_can_be_told_another_process_is_not_ended(folder, monkeypatch):
+    monkeypatch.setattr(local_users, "is_locked", lambda path: True)
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    local_users.lock_file(NAME).write_text(f"{other.pid} 0123-abcd:42")
+    left = standing.StandingStatus(pid=other.pid, background=BACKGROUND, seconds=9, share_in_band=None, clusters=())
+    (folder / standing.STATUS_FILE).write_text(left.model_dump_json())
+    with pytest.raises(TestbedNotUp, match=rf"process {other.pid} has ended, or may be another one"):
+        standing.stop(NAME)
+    assert other.poll() is None
+    other.communicate(b"\n")
 
 
 def test_the_status_of_a_process_that_died_counts_as_none(folder):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -86,6 +88,23 @@ def test_a_failure_is_said_and_not_repeated(fresh, capsys):
     compiling.compile_simulator()
     assert (len(fresh.commands), fresh.installed) == (1, 0)
     assert capsys.readouterr().err.count("no Python.h") == 2
+
+
+def test_an_empty_note_of_a_failure_is_none(fresh, tmp_path):
+    (tmp_path / "0123abcd.failed").touch()
+    compiling.compile_simulator()
+    assert (len(fresh.commands), fresh.installed) == (1, 1)
+
+
+def test_a_full_disk_leaves_no_note_of_a_failure(fresh, tmp_path, monkeypatch, capsys):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    fresh.returncode, fresh.errors = 1, "no space"
+    compiling.compile_simulator()
+    assert list(tmp_path.iterdir()) == []
+    assert "no space" in capsys.readouterr().err
 
 
 def test_two_processes_at_once_compile_once(tmp_path, monkeypatch):

@@ -81,6 +81,15 @@ def test_every_shipped_document_is_valid_and_of_its_kind(path, kind, call):
         ("components: [8, 0]\napplication: poisson", ["components.1: must be greater than 0, not 0."]),
         ("components: [8]\napplication: quake", ["There is no application 'quake' (known: poisson,"]),
         (
+            "components: [8]\napplication: heat\narguments: {tolerance: 0}",
+            ["arguments.tolerance: heat has no such argument (known: amplitude, distributed-share, edges, exchange, "],
+        ),
+        (
+            "name: c\ntopology: mini\njobs: 2\ninterarrival: {mean_s: 1}\napplication: heat\n"
+            "arguments: {grid: 100, steps: 9, tolerance: 0}\ncomponent_counts: [1]\ncomponent_sizes: [4]",
+            ["campaign 'c': arguments.tolerance: heat has no such argument"],
+        ),
+        (
             "name: c\ntopology: mimi\njobs: 2\ninterarrival: {mean_s: 1}\napplication: poisson\n"
             "component_counts: [1]\ncomponent_sizes: [4]",
             ["There is no topology 'mimi' (known: cisne, cisne-four, cisne-shared, das2, "],

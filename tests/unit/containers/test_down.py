@@ -93,13 +93,26 @@ def test_containers_leave_a_network_before_they_are_removed(monkeypatch: pytest.
 def test_another_users_testbed_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = SimpleNamespace(attrs={"Config": {"Labels": {LABEL: "testbed", OWNER_LABEL: "1001"}}})
     unlabelled = SimpleNamespace(attrs={"Labels": {LABEL: "testbed"}})
-    client = SimpleNamespace(containers=SimpleNamespace(list=lambda **_: [unlabelled, theirs]))
+    none = SimpleNamespace(list=lambda **_: [])
+    client = SimpleNamespace(containers=SimpleNamespace(list=lambda **_: [unlabelled, theirs]), volumes=none)
     monkeypatch.setattr("os.getuid", lambda: 1000)
     with pytest.raises(TestbedNotUp, match=r"another user of this host \(number 1001\), who can take it down"):
         engine_parts.check_own(client, "testbed")
     for number in (0, 1001):
         monkeypatch.setattr("os.getuid", lambda number=number: number)
         engine_parts.check_own(client, "testbed")
+
+
+def test_volumes_alone_are_their_owners(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = SimpleNamespace(attrs={"Labels": {LABEL: "testbed", OWNER_LABEL: "1001"}})
+    client: Any = SimpleNamespace(
+        containers=SimpleNamespace(list=lambda **_: []), volumes=SimpleNamespace(list=lambda **_: [theirs])
+    )
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    with pytest.raises(TestbedNotUp, match=r"another user of this host \(number 1001\)"):
+        engine_parts.check_own(client, "testbed")
+    monkeypatch.setattr("os.getuid", lambda: 1001)
+    engine_parts.check_own(client, "testbed")
 
 
 def test_while_a_host_keeps_what_is_left_the_file_to_remove_is_named(

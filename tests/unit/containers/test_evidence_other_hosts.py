@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
+import docker.errors
 import pytest
+import requests
 
+from emulator.containers.hosts.tunnels import TunnelLost
+from emulator.containers.telemetry.container_telemetry import ContainerTelemetry
 from emulator.containers.telemetry.other_hosts import BOOT, FILES, HOST_LEFT_ALONE_S, READ, RemoteContainer
+from emulator.containers.telemetry.own_processes import OwnProcesses
+from emulator.containers.telemetry.standstills import Standstills
 from emulator.model.errors import TestbedNotUp
 from emulator.model.evidence import HostSize
 
@@ -91,3 +98,41 @@ def test_a_container_that_is_lost_is_asked_again_later_and_keeps_its_last_counte
 def test_every_file_that_is_read_is_asked_for():
     assert set(OF_HOST) | set(VERSION_1) | set(VERSION_2) <= set(FILES)
     assert all(name in READ for name in FILES)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [requests.ConnectionError("refused"), TunnelLost("Host 'right' is not reached."), docker.errors.NotFound("gone")],
+)
+def test_a_host_whose_engine_does_not_answer_is_one_that_is_lost_and_no_defect(tmp_path, error):
+    def refuse(name):
+        raise error
+
+    client = SimpleNamespace(containers=SimpleNamespace(get=refuse))
+    assert not RemoteContainer(client, "testbed-delft", "delft", "right", tmp_path / "delft").ask()
+
+
+def test_a_host_whose_events_do_not_come_is_not_looked_at_and_what_is_missing_is_said(remote):
+    joined = SimpleNamespace(unheard=frozenset())
+    telemetry = ContainerTelemetry(
+        client=None,
+        clusters=("delft",),
+        containers={"delft": "testbed-delft"},
+        standstills=Standstills(joined=joined),
+        own_processes=OwnProcesses(),
+        others={"delft": remote},
+    )
+    assert {"host", "delft", "host:right"} <= set(telemetry.look())
+    assert telemetry.missing == ()
+    opened = remote._console
+    joined.unheard = frozenset({"right"})
+    opened.files = None
+    found = telemetry.look()
+    assert "host" in found
+    assert not {"delft", "host:right"} & set(found)
+    assert telemetry.missing == ("the counters of delft on host right, at some time",)
+    assert telemetry._answering_console("delft") is None
+    # It is read again at once, by another console.
+    joined.unheard = frozenset()
+    assert {"delft", "host:right"} <= set(telemetry.look())
+    assert remote._console is not opened

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +14,12 @@ import pytest
 import requests
 
 from emulator.containers import state
+from emulator.containers.engine import NO_ANSWER
 from emulator.containers.hosts import connecting, left_behind, network_probe
 from emulator.containers.hosts.connecting import engine_for
-from emulator.containers.hosts.engines import HostEngine, HostEngines, JoinedEvents, open_engines, unreached_parts
+from emulator.containers.hosts.engines import HostEngine, HostEngines, open_engines, unreached_parts
 from emulator.containers.hosts.facts_reader import read_facts, swarm_facts, timestamp_s
-from emulator.containers.hosts.tunnels import open_tunnel, tunnel_command
+from emulator.containers.hosts.tunnels import TunnelLost
 from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL
 from emulator.containers.state import TestbedSpec
 from emulator.hosts.facts import HostFacts, Known, NetworkFacts, SwarmFacts, Unreachable
@@ -75,6 +75,20 @@ def test_listings_join_all_hosts_but_the_testbed_s_networks_are_the_manager_s():
     assert both.networks.list() == ["net of a", "net of c"]
 
 
+def test_an_engine_that_is_used_has_its_tunnel_opened_again_first():
+    class Lost:
+        def require(self) -> None:
+            raise TunnelLost("Host 'two' is not reached.")
+
+    there: Any = Lost()
+    lost = HostEngine(HOSTS["two"], Engine(("c",)), "", there)
+    both = HostEngines({"one": HostEngine(HOSTS["one"], Engine(("a",)), ""), "two": lost}, "one", places={"a": "one"})
+    assert both.containers.get("a") == "a of ('a',)"
+    for use in (lambda: both.placed({"c": "two"}, "one").containers.get("c"), both.containers.list):
+        with pytest.raises(NO_ANSWER, match=r"Host 'two' is not reached\."):
+            use()
+
+
 def test_what_is_on_a_lost_host_is_not_found_and_its_host_is_named():
     both = HostEngines({"one": HostEngine(HOSTS["one"], Engine(("a",)), "")}, "one", {"two": "Two is away."})
     both = both.placed({"a": "one", "c": "two"}, "one")
@@ -87,26 +101,6 @@ def test_what_is_on_a_lost_host_is_not_found_and_its_host_is_named():
     assert unreached_parts(SimpleNamespace()) == {}
 
 
-def test_events_of_all_engines_come_in_one_stream_that_can_be_closed():
-    class Stream:
-        def __init__(self, *events: str) -> None:
-            self.events, self.closed = events, threading.Event()
-
-        def __iter__(self) -> Any:
-            yield from self.events
-            self.closed.wait(60)
-            raise AttributeError("closed from outside")
-
-        def close(self) -> None:
-            self.closed.set()
-
-    joined = JoinedEvents([Stream("a", "b"), Stream("c")])
-    stream = iter(joined)
-    assert sorted(next(stream) for _ in range(3)) == ["a", "b", "c"]
-    joined.close()
-    assert list(stream) == []
-
-
 def test_engines_that_do_not_answer_are_lost_with_the_reason(tmp_path: Path):
     hosts = tuple(
         Host(name=name, engine=f"unix://{tmp_path}/{name}.sock", address=f"10.77.0.{index}")
@@ -117,25 +111,6 @@ def test_engines_that_do_not_answer_are_lost_with_the_reason(tmp_path: Path):
     assert set(found.lost) == {"one", "two"}
     assert "host 'two'" in found.lost["two"]
     assert "start Docker on that host" in found.lost["two"]
-
-
-def test_an_ssh_that_does_not_get_there_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    host = Host(name="two", engine="ssh://bob@two.lab:2222", address="10.77.0.2")
-    command = tunnel_command(host, Path("/run/x.sock"))
-    assert command[-5:] == ["-p", "2222", "-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
-    assert {"BatchMode=yes", "ControlMaster=no"} <= set(command)
-    by_configuration = tunnel_command(host.model_copy(update={"engine": "ssh://bob@two.lab"}), Path("/run/x.sock"))
-    assert by_configuration[-3:] == ["-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
-    assert "-p" not in by_configuration
-    program = tmp_path / "ssh"
-    program.write_text("#!/bin/sh\necho 'bob@two.lab: Permission denied (publickey).' >&2\nexit 255\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(EngineUnavailable, match=r"Host 'two' .*Permission denied \(publickey\)\.$"):
-        open_tunnel(host)
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    with pytest.raises(EngineUnavailable, match="install openssh-client"):
-        open_tunnel(host)
 
 
 @pytest.mark.parametrize(

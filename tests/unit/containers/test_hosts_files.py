@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import ipaddress
+import json
 import os
 import platform
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ from emulator.containers.names import CENTRAL_LABEL, OWNER_LABEL, USER, PartName
 from emulator.containers.progress import ignore
 from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
+    GENERATION,
     ClusterRecord,
     HostRecord,
     HostsRecord,
@@ -141,6 +144,18 @@ def test_every_container_says_who_brought_it_up_and_on_which_host(testbed: Testb
             assert service["labels"][OWNER_LABEL] == str(os.getuid())
 
 
+def test_volumes_state_the_same_in_testbeds_of_this_generation(testbed: TestbedState) -> None:
+    stated = {OWNER_LABEL: str(os.getuid()), CENTRAL_LABEL: "one's"}
+    for generation in (1, GENERATION):
+        record = testbed.record.model_copy(update={"generation": generation})
+        write_rendered(ENGINES, replace(testbed, record=record))
+        documents = [yaml.safe_load(testbed.compose_file_of(name).read_text()) for name in ("one", "two")]
+        made = [volume for found in documents for volume in found["volumes"].values() if "labels" in volume]
+        assert len(made) == 1 + len(MINI.cluster_names)
+        # Compose may want to make a volume anew whose labels have changed.
+        assert all((stated.items() <= volume["labels"].items()) is (generation == GENERATION) for volume in made)
+
+
 def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState) -> None:
     write_rendered(ENGINES, testbed)
     documents = {name: yaml.safe_load(testbed.compose_file_of(name).read_text()) for name in ("one", "two")}
@@ -180,3 +195,14 @@ def test_the_keys_of_a_cluster_are_its_own_and_root_s(testbed: TestbedState) -> 
         "authorized_keys": (0o644, 0, b"authorized_keys"),
         "known_hosts": (0o644, 0, b"known_hosts"),
     }
+
+
+@pytest.mark.parametrize(("generation", "told"), [(GENERATION, True), (1, False)])
+def test_the_broker_is_told_the_hosts_unless_its_image_may_not_know_such_a_setting(
+    testbed: TestbedState, generation: int, told: bool
+) -> None:
+    record = testbed.record.model_copy(update={"generation": generation})
+    write_rendered(ENGINES, replace(testbed, record=record))
+    settings = json.loads(testbed.settings_file.read_text())
+    hosts = {head["cluster"]: head.get("host") for head in settings["heads"]}
+    assert hosts == ({FIRST: "one", **dict.fromkeys((SECOND, *REST), "two")} if told else dict.fromkeys(hosts))

@@ -148,7 +148,6 @@ def test_a_part_that_ends_is_said_at_once_with_its_last_words(monkeypatch: pytes
 
 
 def test_a_monitor_that_runs_keeps_its_port_unless_another_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "free_port", lambda requested, first: requested or first)
-    assert [starting._port(*given, 9090) for given in ((9095, None), (9095, 9095), (9095, 9100), (None, None))] == [
-        9095, 9095, 9100, 9090,
-    ]  # fmt: skip
+    monkeypatch.setattr(starting, "free_port", lambda client, requested, first: requested or first)
+    asked = ((9095, None), (9095, 9095), (9095, 9100), (None, None))
+    assert [starting._port(None, *given, 9090) for given in asked] == [9095, 9095, 9100, 9090]

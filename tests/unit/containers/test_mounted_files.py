@@ -1,6 +1,8 @@
 """State files that were lost: written again where they follow from others, read back or made anew where they do not."""
 
+import errno
 import json
+import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from emulator.containers import keys
 from emulator.containers.common_service import SHARE_OF_MEMORY
 from emulator.containers.mounted_files import renewed_routes, restore_files, secret_files, write_rendered
 from emulator.containers.names import USER
+from emulator.containers.parts import rendered_document
 from emulator.containers.progress import ignore
 from emulator.containers.state import (
     ClusterRecord,
@@ -105,6 +108,39 @@ def test_compose_file_and_settings_are_written_again_as_they_were(testbed: Testb
     assert (testbed.compose_file.read_text(), testbed.settings_file.read_text()) == before
 
 
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+@pytest.mark.parametrize("file", ["compose.yaml", "broker.json"])
+def test_a_file_that_a_loss_of_power_emptied_or_cut_off_is_written_again(
+    testbed: TestbedState, file: str, kept: float
+) -> None:
+    path = testbed.folder / file
+    before = path.read_text()
+    path.write_text(before[: int(kept * len(before))])
+    assert restore_files(Engine(), testbed, (), ignore) == frozenset()
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+def test_a_compose_file_that_is_not_whole_is_named_with_the_remedy(testbed: TestbedState, kept: float) -> None:
+    text = testbed.compose_file.read_text()
+    testbed.compose_file.write_text(text[: int(kept * len(text))])
+    with pytest.raises(InvalidInput, match=r"compose\.yaml is missing, empty or cut off \(`testbed up` writes it"):
+        rendered_document(testbed)
+
+
+def test_a_full_disk_leaves_the_compose_file_that_was_there(
+    testbed: TestbedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = testbed.compose_file.read_text()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_rendered(Engine(), testbed)
+    assert testbed.compose_file.read_text() == before
+
+
 def test_an_engine_in_a_virtual_machine_has_the_memory_of_that_machine(testbed: TestbedState) -> None:
     gib = 1024**3
     desktop = Engine(machine={"KernelVersion": "6.10.14-linuxkit", "NCPU": 2, "MemTotal": 2 * gib})
@@ -166,9 +202,12 @@ def test_an_empty_folder_that_the_engine_made_in_place_of_a_secret_is_replaced(t
     assert len(testbed.token) >= 32
 
 
-def test_a_lost_topology_is_written_again_if_the_clusters_are_the_same(testbed: TestbedState) -> None:
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_lost_topology_is_written_again_if_the_clusters_are_the_same(testbed: TestbedState, is_empty: bool) -> None:
     (testbed.folder / "topology.yaml").unlink()
-    with pytest.raises(InvalidInput, match=r"topology\.yaml is missing .*testbed up --name lab"):
+    if is_empty:
+        (testbed.folder / "topology.yaml").touch()
+    with pytest.raises(InvalidInput, match=r"topology\.yaml is missing or empty .*testbed up --name lab"):
         remembered("lab")
     with pytest.raises(InvalidInput, match="are not those of das2"):
         restore_topology("lab", topology_named("das2"), "das2")

@@ -11,6 +11,7 @@ from emulator.containers.inspection import faults_of
 from emulator.containers.mending import FoundPart
 from emulator.containers.names import PartNames
 from emulator.containers.parts import FoundParts, attached_addresses, lacking_addresses, patience_of, rendered_parts
+from emulator.containers.readiness import READY_WITHIN_HOST_S
 from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
@@ -98,6 +99,12 @@ def test_the_broker_of_a_cluster_that_starts_again_has_as_long_to_reach_it_as_th
     assert patience_of(parts, long_started) == {"lab-delft": 15.0, "lab-wan": 15.0, "lab-broker": 15.0}
     again = {**long_started, "lab-delft": 10.0}
     assert patience_of(parts, again) == {"lab-delft": 90.0, "lab-wan": 15.0, "lab-broker": 90.0}
+
+
+def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_a_start_takes() -> None:
+    parts = rendered_parts(document(parse_document(ONE_CLUSTER, Topology, source="one")))
+    patience_host_s = patience_of(parts, {part.name: -7200.0 for part in parts})
+    assert set(patience_host_s.values()) == {READY_WITHIN_HOST_S}
 
 
 def test_status_has_a_sentence_for_each_fault() -> None:

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -114,14 +115,15 @@ def test_a_full_disk_leaves_the_record_that_was_there(monkeypatch: pytest.Monkey
 
 def test_a_testbed_whose_state_cannot_be_read_does_not_keep_others_from_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """The port of one whose record is damaged cannot be told; one without its topology still has its own."""
-    monkeypatch.setattr(free_addresses, "_is_free", lambda port: True)
+    monkeypatch.setattr(free_addresses, "is_free", lambda port: True)
     for port, name in enumerate(("whole", "damaged", "without-topology"), start=8470):
         remember(record(name).model_copy(update={"api_port": port}), MINI)
     (state_folder("damaged") / "testbed.json").write_text('{"name": "dam')
     (state_folder("without-topology") / "topology.yaml").unlink()
-    assert free_addresses.free_port(None, first=8470) == 8471
+    nothing = SimpleNamespace(containers=SimpleNamespace(list=lambda **options: []))
+    assert free_addresses.free_port(nothing, None, first=8470) == 8471
     with pytest.raises(TestbedAlreadyUp, match="Port 8472"):
-        free_addresses.free_port(8472)
+        free_addresses.free_port(nothing, 8472)
     assert [str(network) for network in free_addresses._remembered_subnets()] == ["10.111.0.0/16"] * 2
 
 

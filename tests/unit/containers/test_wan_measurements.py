@@ -334,6 +334,20 @@ def test_no_control_without_delays_is_made_over_hosts_that_are_farther_apart(con
         apart.under(control)
 
 
+def two_hosts() -> HostsRecord:
+    """Return two hosts, the second with all clusters of `MINI` but the first."""
+    here, *elsewhere = MINI.cluster_names
+    left = Host(name="left", engine="unix:///run/left.sock", address="10.77.0.1")
+    right = Host(name="right", engine="ssh://bob@right", address="10.77.0.2")
+    return HostsRecord(
+        central="left",
+        hosts=(
+            HostRecord(host=left, memory_bytes=10**9, clusters=(here,)),
+            HostRecord(host=right, memory_bytes=10**9, clusters=tuple(elsewhere)),
+        ),
+    )
+
+
 def test_over_several_hosts_a_check_measures_by_the_clocks_as_they_are_then(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[tuple[float, ...]] = []
 
@@ -343,19 +357,28 @@ def test_over_several_hosts_a_check_measures_by_the_clocks_as_they_are_then(monk
 
     monkeypatch.setattr(container_testbed, "check_wide_area", check)
     monkeypatch.setattr(container_testbed, "programmed_wide_area", lambda *_, shared: Programmed(Dilation(8), ()))
-    here, *elsewhere = MINI.cluster_names
-    left = Host(name="left", engine="unix:///run/left.sock", address="10.77.0.1")
-    right = Host(name="right", engine="ssh://bob@right", address="10.77.0.2")
-    hosts = HostsRecord(
-        central="left",
-        hosts=(
-            HostRecord(host=left, memory_bytes=10**9, clusters=(here,)),
-            HostRecord(host=right, memory_bytes=10**9, clusters=tuple(elsewhere)),
-        ),
-    )
     now = Underlay(host_delay_s=0.0, host_jitter_s=0.0, host_clock_ahead_s=HOST_AHEAD_S, host_clock_bound_s=0.0)
-    ContainerWideArea(scripted(MINI, 8).handle, MINI, hosts, lambda: {"right": now}).check(Dilation(8), "after")
-    assert used == [(0.0, *[HOST_AHEAD_S] * len(elsewhere))]
+    ContainerWideArea(scripted(MINI, 8).handle, MINI, two_hosts(), lambda: {"right": now}).check(Dilation(8), "after")
+    assert used == [(0.0, *[HOST_AHEAD_S] * (len(MINI.cluster_names) - 1))]
+
+
+@pytest.mark.parametrize(("jitters_s", "measured", "is_fault"), [((1.0, 0.0, 1.0), 2, False), ((1.0,) * 9, 3, True)])
+def test_jitter_between_hosts_that_passes_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, jitters_s: tuple[float, ...], measured: int, is_fault: bool
+) -> None:
+    report = WideAreaReport(Dilation(8), Dilation(8), Backend.GUEST, (), (), 0, 1.0)
+    monkeypatch.setattr(container_testbed, "check_wide_area", lambda *_, **__: report)
+    monkeypatch.setattr(container_testbed, "programmed_wide_area", lambda *_, shared: Programmed(Dilation(8), ()))
+    left_over = list(jitters_s)
+
+    def measure() -> dict[str, Underlay]:
+        jitter_s = left_over.pop(0)
+        found = Underlay(host_delay_s=0.0, host_jitter_s=jitter_s, host_clock_ahead_s=0.0, host_clock_bound_s=0.0)
+        return {"right": found}
+
+    found, _ = ContainerWideArea(scripted(MINI, 8).handle, MINI, two_hosts(), measure).check(Dilation(8), "before")
+    assert len(jitters_s) - len(left_over) == measured
+    assert bool(found.faults) is is_fault
 
 
 def test_a_part_that_cannot_be_asked_ends_a_run_before_its_jobs_and_is_a_fault_of_the_check_after_them(

@@ -1,4 +1,4 @@
-"""A wheel holds everything that the testbed needs, nothing generic at the top, and simulates without the repository."""
+"""A wheel holds all that the testbed needs, nothing generic at the top, and works without the repository and extras."""
 
 from __future__ import annotations
 
@@ -6,16 +6,42 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from emulator.cli.verbs import VERBS
 from emulator.model.project import PROJECT_ROOT
 
 FOLDER = "multicluster_testbed"
+RECORDED = PROJECT_ROOT / "examples" / "recorded"
+MEASUREMENT, CAMPAIGN = RECORDED / "poisson-1000-on-16", RECORDED / "first-6-jobs"
+BASE_VERBS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool]]] = {
+    "simulate": (("W1", "--policy", "cm", "--jobs", "30", "--json"), lambda shown: shown["jobs_finished"] == 30),
+    "predict": (
+        ("--like", str(MEASUREMENT), "--json"),
+        lambda shown: [row["split"] for row in shown] == ["16", "8+8", "4+4+4+4"],
+    ),
+    "replay": ((str(CAMPAIGN), "--json"), lambda shown: (shown["decisions"], shown["differences"]) == (12, 0)),
+    "export": (
+        (str(CAMPAIGN), "--format", "swf", "--out", "log", "--json"),
+        lambda shown: shown[0]["files"] == ["jobs.swf", "components.csv"],
+    ),
+    "help": (("verdicts", "--json"), lambda shown: shown[0]["text"].startswith("## Verdicts")),
+    "list": (("policies", "--json"), lambda shown: "wf" in [row["name"] for row in shown]),
+    "schema": (("topology",), lambda shown: "clusters" in shown["properties"]),
+}
+"""The verbs of the base installation: arguments of each, and a check of the JSON that it prints."""
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +69,92 @@ def test_it_holds_every_source_and_document_of_the_repository(wheel: Path) -> No
     assert [name for name in listed if f"{FOLDER}/{name}" not in held] == []
 
 
-def test_it_simulates_far_from_the_repository_and_without_what_only_extras_install(wheel: Path, tmp_path: Path) -> None:
-    home = tmp_path / "environment"
+@dataclass(frozen=True)
+class Installation:
+    """A wheel in an environment of its own, far from the repository, where all that extras install is lacking."""
+
+    home: Path
+    site: Path
+    lacking: frozenset[str]
+
+    def run(self, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in a folder; its errors begin with where the testbed was imported from."""
+        script = (
+            f"import sys; sys.modules.update(dict.fromkeys({sorted(self.lacking)}))\n"
+            f"sys.argv[1:] = {list(words)}\n"
+            "import emulator; print(emulator.__file__, file=sys.stderr)\n"
+            "from emulator.cli.main import main; main()"
+        )
+        environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TESTBED_COMPILE": "no"}
+        return subprocess.run(
+            [self.home / "bin" / "python", "-c", script],
+            cwd=folder, env=environment, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """An installation without extras; the base's own packages are taken from the environment of the tests."""
+    home = tmp_path_factory.mktemp("environment")
     venv.create(home, with_pip=False)
     (site,) = home.glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(site)
-    # The base's own packages are taken from this environment; what an extra installs must not be asked for.
     (site / "base.pth").write_text(f"{Path(numpy.__file__).parents[1]}\n")
-    lacking = ["scipy", "pandas", "matplotlib", "dask", "distributed", "docker", "psutil", "mypyc", "paramiko"]
-    script = (
-        f"import sys; sys.modules.update(dict.fromkeys({lacking}))\n"
-        f"sys.argv[1:] = ['simulate', 'W1', '--policy', 'cm', '--jobs', '30', '--json']\n"
-        "import emulator; print(emulator.__file__, file=sys.stderr)\n"
-        "from emulator.cli.main import main; main()"
+    return Installation(home, site, lacking_modules())
+
+
+def lacking_modules() -> frozenset[str]:
+    """Return the modules here that the base installation does not bring, directly or through what it requires."""
+    base = base_distributions()
+    return frozenset(
+        module
+        for module, distributions in packages_distributions().items()
+        if not base & {canonicalize_name(each) for each in distributions}
     )
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TESTBED_COMPILE": "no"}
-    done = subprocess.run(
-        [home / "bin" / "python", "-c", script],
-        cwd=tmp_path, env=environment, check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stderr.startswith(str(site / FOLDER))
-    assert json.loads(done.stdout)["jobs_finished"] == 30
+
+
+def base_distributions() -> set[str]:
+    """Return the distributions that the base requires, and those that they require."""
+    project = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    waiting, found = [Requirement(stated) for stated in project["dependencies"]], set[str]()
+    while waiting:
+        name = canonicalize_name(waiting.pop().name)
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            needed = map(Requirement, requires(name) or [])
+        except PackageNotFoundError:  # another Python or system needs it
+            continue
+        waiting += [each for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_what_the_extras_install_is_lacking(installed: Installation) -> None:
+    beyond = {
+        "cryptography", "dask", "distributed", "docker", "fastapi", "gevent", "locust", "matplotlib", "mypyc", "pandas",
+        "paramiko", "prometheus_client", "psutil", "ruamel", "scipy", "setuptools", "starlette", "uvicorn",
+    }  # fmt: skip
+    assert beyond <= installed.lacking
+    assert installed.lacking.isdisjoint({"httpx", "markdown_it", "numpy", "pydantic", "rich", "typer", "yaml"})
+
+
+def test_every_verb_that_names_no_extra_is_tried() -> None:
+    assert set(BASE_VERBS) == {name for name, verb in VERBS.items() if not verb.extra}
+
+
+@pytest.mark.parametrize("verb", BASE_VERBS)
+def test_a_verb_of_the_base_runs_far_from_the_repository_and_without_extras(
+    installed: Installation, tmp_path: Path, verb: str
+) -> None:
+    arguments, is_right = BASE_VERBS[verb]
+    done = installed.run(tmp_path, verb, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(str(installed.site / FOLDER))
+    assert is_right(json.loads(done.stdout))
+
+
+def test_a_verb_that_needs_an_extra_names_it(installed: Installation, tmp_path: Path) -> None:
+    done = installed.run(tmp_path, "doctor")
+    assert done.returncode == 1
+    assert "which is not installed (install the extra 'live': pip install 'WHEEL[live]'" in done.stderr

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
-from emulator.fidelity.underlay import underlay_faults
+from emulator.fidelity.underlay import jitter_faults, underlay_faults
 from emulator.fidelity.verdict import Judgement, judge_clocks
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
+from emulator.model.topology import Link
 from emulator.model.underlay import Underlay
 
 MINI = topology_named("mini")
@@ -18,11 +21,15 @@ UP_MBIT = MINI.cluster(SECOND).access_link.up_mbit
 
 
 def underlay(
-    delay_s: float = 0.0003, rate_mbit: float | None = 940.0, ahead_s: float = 0.0, bound_s: float = 0.0
+    delay_s: float = 0.0003,
+    rate_mbit: float | None = 940.0,
+    ahead_s: float = 0.0,
+    bound_s: float = 0.0,
+    jitter_s: float = 0.0,
 ) -> Underlay:
     return Underlay(
         host_delay_s=delay_s,
-        host_jitter_s=0.0,
+        host_jitter_s=jitter_s,
         host_clock_ahead_s=ahead_s,
         host_clock_bound_s=bound_s,
         host_rate_to_central_mbit=rate_mbit,
@@ -58,6 +65,42 @@ def test_links_that_ask_more_than_the_network_carries_are_off_by_what_is_lacking
     assert max(fault.error for fault in faults) == pytest.approx(0.5)
     assert "network from host two" in faults[0].what
     assert underlay_faults(MINI, Dilation(4), {"two": [SECOND]}, slow, {}) == ()
+
+
+@pytest.mark.parametrize(("jitter_s", "dilation"), [(0.00024, 1), (0.03 * SHORTEST_S * 16 * 0.99, 16)])
+def test_jitter_that_a_link_bears_is_no_fault(jitter_s: float, dilation: float) -> None:
+    now = {"two": underlay(jitter_s=jitter_s)}
+    assert underlay_faults(MINI, Dilation(dilation), {"two": [SECOND]}, {"two": underlay()}, now) == ()
+
+
+def test_jitter_that_a_link_cannot_hold_concerns_the_jobs_that_cross_it_by_its_share_of_the_delay() -> None:
+    now = {"two": underlay(jitter_s=0.5 * SHORTEST_S)}
+    faults = underlay_faults(MINI, Dilation(1), {"one": [FIRST], "two": [SECOND]}, {"two": underlay()}, now)
+    check = LinkCheck("before", faults)
+    worst = check.worst([SECOND, *MINI.cluster_names])
+    assert worst is not None
+    assert worst.error == pytest.approx(0.5)
+    assert "the network between their hosts scatters it by" in worst.what
+    assert check.worst([FIRST, REST[0]]) is None
+    assert not underlay_faults(MINI, Dilation(32), {"two": [SECOND]}, {"two": underlay()}, now)
+
+
+def test_the_jitter_of_two_hosts_adds_up_by_squares() -> None:
+    hosts = {"two": [SECOND], "three": [REST[0]]}
+    host_bearable_s = max(0.03 * MINI.path(SECOND, REST[0]).delay_s, 0.00025)
+    for share, is_fault in ((0.69, False), (0.72, True)):
+        now = dict.fromkeys(hosts, underlay(jitter_s=share * host_bearable_s))
+        faults = jitter_faults(MINI, Dilation(1), hosts, now)
+        assert any(fault.concerns([SECOND, REST[0]]) for fault in faults) is is_fault
+
+
+def test_jitter_that_is_asked_for_hides_as_much() -> None:
+    pairs = combinations(MINI.cluster_names, 2)
+    links = tuple(Link(**{"from": a, "to": b}, delay_s=0.01, jitter_s=0.004) for a, b in pairs)
+    asked = MINI.model_copy(update={"links": links})
+    assert jitter_faults(MINI, Dilation(1), {"two": [SECOND]}, {"two": underlay(jitter_s=0.0015)})
+    assert not jitter_faults(asked, Dilation(1), {"two": [SECOND]}, {"two": underlay(jitter_s=0.0015)})
+    assert jitter_faults(asked, Dilation(1), {"two": [SECOND]}, {"two": underlay(jitter_s=0.0025)})
 
 
 @pytest.mark.parametrize(

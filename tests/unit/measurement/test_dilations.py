@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
 
 from apps.registry import application_named
-from emulator.fidelity.pilots import MOST_OWN_TIME
+from emulator.fidelity.pilots import MOST_OWN_TIME, Needed, Pilot, next_pilot
 from emulator.measurement.extension import measure, resume
 from emulator.model.job import JobState
 from emulator.model.records import PilotRow, RunProgress
 from emulator.model.views import EventKind, JobView
 from emulator.planning.planned_runs import planned_fixed
+from emulator.planning.trying import Subject, Tried, choose_dilations
+from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import read_rows, read_run
@@ -86,13 +89,39 @@ def test_pilots_last_from_one_meeting_to_another(testbed, broker, tmp_path):
     assert days <= {10, 20}
 
 
-def test_pilots_go_up_from_the_floor_and_are_recorded_apart(testbed, host, tmp_path):
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Subject, Tried]]:
+    """The problems for which pilots were made, each with what they showed; it is filled by a measurement."""
+    found: list[tuple[Subject, Tried]] = []
+
+    def noted(testbed: Testbed, subjects: Sequence[Subject], *more: Any, **stated: Any) -> dict[str, Tried]:
+        chosen = choose_dilations(testbed, subjects, *more, **stated)
+        found.extend((subject, chosen[subject.name]) for subject in subjects)
+        return chosen
+
+    monkeypatch.setattr("emulator.planning.choices.choose_dilations", noted)
+    return found
+
+
+def check_steps(subject: Subject, found: Tried, steps: Collection[tuple[str, float]]) -> None:
+    """Check that the first of the steps, trials at dilations, is at the floor, and that those before ask for each."""
+    trials, made = [trial.name for trial in subject.trials], dict[str, list[Pilot]]()
+    assert next(iter(steps))[1] == subject.floor
+    for trial, dilation in steps:
+        assert next_pilot(trials, made, subject.floor) == Needed(trial, dilation)
+        made.setdefault(trial, []).extend(pilot for pilot in found.pilots[trial] if pilot.dilation == dilation)
+    assert next_pilot(trials, made, subject.floor) == found.chosen
+
+
+def test_pilots_go_up_from_the_floor_and_are_recorded_apart(testbed, host, tried, tmp_path):
     measure(testbed, MATRIX, tmp_path / "run", silent)
     pilots = read_rows(tmp_path / "run" / "pilots", PilotRow)
-    tried = {(pilot.problem, pilot.dilation) for pilot in pilots}
-    assert ("poisson grid 100 on 16 processors", 8.0) not in {
-        key for key in tried if key[0].startswith("poisson grid 400")
-    }
+    assert sorted(subject.name for subject, _ in tried) == sorted({pilot.problem for pilot in pilots})
+    assert len(tried) == len(NEEDED)
+    for subject, found in tried:
+        # One that other work disturbed would be made again.
+        steps = dict.fromkeys((pilot.trial, pilot.dilation) for pilot in pilots if pilot.problem == subject.name)
+        check_steps(subject, found, steps)
     for pilot in pilots:
         needed = NEEDED[100 if "grid 100" in pilot.problem else 400]
         assert (pilot.strain <= 1.001) == (pilot.dilation >= needed or "1 cluster" in pilot.trial)

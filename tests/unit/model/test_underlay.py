@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.model.underlay import Exchange, underlay_of
+from emulator.model.underlay import Exchange, steadier, underlay_of
 
 SECONDS = st.floats(1e-6, 1.0)
 
@@ -35,6 +35,13 @@ def test_the_quickest_exchange_tells_the_clock_and_the_quicker_half_the_delay() 
     assert found.host_clock_ahead_s == pytest.approx(-0.5)
     assert found.host_clock_bound_s == pytest.approx(0.0001)
     assert found.host_rate_to_central_mbit is None
+
+
+def test_of_two_measurements_of_a_host_the_steadier_one_counts() -> None:
+    steady = underlay_of([exchange(0.0003, 0.0003, ahead_s=0.0)] * 3)
+    unsteady = steady.model_copy(update={"host_jitter_s": 0.001})
+    found = steadier({"one": unsteady, "two": steady, "three": unsteady}, {"one": steady, "two": unsteady})
+    assert found == {"one": steady, "two": steady, "three": unsteady}
 
 
 @given(st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=30), st.floats(-10.0, 10.0))

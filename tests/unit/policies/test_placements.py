@@ -254,6 +254,20 @@ def test_cf_places_a_job_without_file_by_worst_fit_and_knows_only_known_files():
         CloseToFiles().place(non_fixed(16, file="other"), close_to_files_state())
 
 
+def test_what_a_policy_that_is_blind_to_files_learned_is_kept_with_the_replicas_that_it_reads():
+    placing = AcceptingFixed(Learning()).place(non_fixed(8, file="input"), close_to_files_state())
+    assert (placing.file_sites, placing.learned) == ((C,), {(7, 7)})
+
+
+class Learning:
+    """A policy that places everything on D and learns a pair of its own."""
+
+    accepts = frozenset({RequestKind.NON_FIXED})
+
+    def place(self, request, state):
+        return Placement((Component(D, request.processors),), learned=frozenset({(7, 7)}))
+
+
 # One job list for every policy.
 
 

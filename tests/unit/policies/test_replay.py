@@ -152,6 +152,7 @@ def test_a_decision_keeps_files_nodes_and_what_was_learned():
     answers = (Start(3, placement, 2), Reject(4, "not placed in 3 placement tries", 3))
     decision = Decision(0, 0.1, event, (0, 4, 2), answers, 1, surroundings, {"a": None})
     assert through_json([decision]) == [decision]
+    assert decision.history_after == {(0, 2), (1, 2)}
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,6 @@ def test_records_of_an_older_version_are_of_the_same_campaign(tmp_path):
     job = {"arrival_s": 0.0, "service_s": 5.0, "components": [4], "application": "poisson", "estimate_s": None}
     manifests = [
         read_manifest(simulated_run(tmp_path / name, jobs=2, workload={"listed": [job | more], **workload}))
-        for name, more, workload in (("old", {}, {}), ("new", {"queue": None}, {"left_out": 0}))
+        for name, more, workload in (("old", {}, {}), ("new", {"queue": None, "arguments": None}, {"left_out": 0}))
     ]
     assert len({campaign_of(manifest) for manifest in manifests}) == 1

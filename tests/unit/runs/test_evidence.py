@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,10 +14,11 @@ from emulator.containers.telemetry.link_counts import LinkCount
 from emulator.measurement.extension import measure
 from emulator.model import clock
 from emulator.model.clock import REAL_TIME, Dilation, EmulatedClock
+from emulator.model.errors import RunFailed
 from emulator.model.evidence import EvidenceRow, HostSize, LinkCheck, LinkFaultRow
 from emulator.model.underlay import Underlay
 from emulator.model.units import rate_bytes_per_s
-from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
+from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, UNWRITTEN, Gathering
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import read_rows, read_run
 
@@ -184,12 +186,15 @@ class Run:
 
 
 class Rows:
-    """Takes rows as a run's directory does."""
+    """Takes rows as a run's directory does, unless its disk is full."""
 
     def __init__(self) -> None:
         self.rows = []
+        self.is_full = False
 
-    def append(self, row) -> None:
+    def append(self, row, *, waits=True) -> None:
+        if self.is_full:
+            raise RunFailed("evidence.csv: cannot be written (No space left on device).")
         self.rows.append(row)
 
     def write_through(self, row_type) -> bool:
@@ -328,3 +333,30 @@ def test_a_wall_clock_that_is_set_changes_nothing_of_what_crossed_the_links(test
     monkeypatch.setattr(time, "time", lambda: read() + step_s)
     scripted.sent_bytes = 1500
     assert run.gathering.carried_since(began_s, TWO)[0]["delft"] == (500, 500)
+
+
+def test_looks_that_found_no_room_are_written_with_the_next(testbed, scripted):
+    directory, written = Rows(), []
+    run = Run(testbed, scripted, directory)
+    for is_full in (True, True, False):
+        directory.is_full = is_full
+        time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+        run.gathering.look_after(run.now_s())
+        written.append(sum(1 for row in directory.rows if row.part == "host"))
+    assert written == [0, 0, 3]
+
+
+def test_a_disk_that_stays_full_ends_no_looks_and_stands_among_what_is_missing(
+    testbed, scripted, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("emulator.runs.evidence.HOST_LOOK_INTERVAL_S", 0.02)
+    directory = Rows()
+    directory.path, directory.is_full = tmp_path, True
+    gathering = Run(testbed, scripted, directory).gathering
+    looks = threading.Thread(target=gathering.look_round)
+    looks.start()
+    time.sleep(0.2)
+    assert looks.is_alive()
+    gathering.end()
+    looks.join()
+    assert gathering.summary().missing == ("swapping", UNWRITTEN)

@@ -12,7 +12,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, Unanswered, UnknownName
 from emulator.model.files import FileRegistration, FileView
-from emulator.runs.input_files import FileKeeper, kept_files
+from emulator.runs.input_files import FileKeeper, kept_files, remove_left
 from workloads.campaign_stream import InputFile
 
 WITHIN_HOST_S = 60.0
@@ -185,3 +185,43 @@ def test_a_file_that_was_made_without_an_answer_counts_as_made() -> None:
         assert set(broker.there) == {name, "own"}
     assert broker.registrations == 2
     assert set(broker.there) == {"own"}
+
+
+class Left(Sites):
+    """A broker's client by which left files are removed; those that `vanished` are listed, but gone when asked for."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.there = set(names)
+        self.vanished: set[str] = set()
+
+    def files(self) -> list[FileView]:
+        listed = sorted(self.there | self.vanished)
+        return [view_of(FileRegistration(name=name, size_bytes=1, sites=("delft",))) for name in listed]
+
+    def remove_file(self, name: str) -> None:
+        self.remove(name)
+
+
+def test_the_files_of_a_killed_campaign_are_removed_and_no_others() -> None:
+    others = {"input", "second-file-1", "my-first-file-1", "first-file-", "first-file-x", "first-file-1.old"}
+    left = Left("first-file-1", "first-file-20", *others)
+    assert remove_left(left, "first", host_patience_s=0.0) == {}
+    assert left.there == others
+
+
+def test_a_left_file_that_is_still_in_use_is_waited_for_and_one_that_is_gone_is_no_failure() -> None:
+    left = Left("first-file-1", "first-file-2")
+    left.busy, left.vanished = {"first-file-1"}, {"first-file-3"}
+    assert remove_left(left, "first") == {}
+    assert left.there == set()
+
+
+def test_left_files_that_stay_are_returned_by_name_with_the_reason() -> None:
+    left = Left("first-file-1", "first-file-2", "first-file-3")
+    left.always_busy = {"first-file-1", "first-file-3"}
+    stay = remove_left(left, "first", host_patience_s=0.0)
+    assert {name: str(failure) for name, failure in stay.items()} == {
+        "first-file-1": "first-file-1 is needed.", "first-file-3": "first-file-3 is needed.",
+    }  # fmt: skip
+    assert left.there == {"first-file-1", "first-file-3"}

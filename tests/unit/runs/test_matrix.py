@@ -217,6 +217,11 @@ def test_communication_runs_every_cell_synchronized_too():
         ),
         ({"arguments": {"grid": 3}}, InvalidInput, "grid: say it with --grid"),
         ({"arguments": {"weight": 3}}, InvalidInput, "arguments.weight: the testbed sets this argument itself"),
+        (
+            {"applications": ("heat",), "arguments": {"tolerance": 0}},
+            InvalidInput,
+            "arguments.tolerance: heat has no such argument",
+        ),
         ({"own_arguments": {"heat": {"steps": 3}}}, InvalidInput, "'heat' is not among the applications measured"),
         ({"applications": ("heat",), "communication": True}, InvalidInput, "border exchange of 'heat' is not recorded"),
     ],

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.simulator.parallel_simulations import Outcome, ParallelSimulations, SimulationsProgress, Workforce, _line
+from emulator.simulator.parallel_simulations import (
+    OUTCOMES_VERSION,
+    Outcome,
+    ParallelSimulations,
+    SimulationsProgress,
+    Workforce,
+    _line,
+)
 from emulator.studies.catalogue import Chart, Measures, Study
 from emulator.studies.simulation_study import conduct, scale_of
 
@@ -139,3 +146,17 @@ def test_a_study_gives_the_same_result_again(client: Any, tmp_path: Path, measur
     results = [conduct(small, scale, ParallelSimulations(client, tmp_path / name)) for name in ("a", "b")]
     assert results[0] == results[1]
     assert {(row.workload, row.queue) for row in results[0].rows} == set(small.cells)
+
+
+def test_a_study_that_another_version_stored_is_simulated_anew(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = Study("small", "A small study", "no figure", Measures.UTILIZATION, (Chart("50-50-0-0", ("gs",)),))
+    scale = scale_of(small, jobs=1000, replications=2)
+    known: list[int] = []
+    for version in (OUTCOMES_VERSION, OUTCOMES_VERSION, OUTCOMES_VERSION + 1):
+        monkeypatch.setattr("emulator.studies.cases.OUTCOMES_VERSION", version)
+        reports: list[SimulationsProgress] = []
+        conduct(small, scale, ParallelSimulations(client, tmp_path / "outcomes.jsonl", reports.append))
+        known.append(reports[0].done)
+    assert known == [0, 2, 0]

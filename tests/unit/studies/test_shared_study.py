@@ -49,6 +49,13 @@ def test_a_case_depends_on_nothing_but_itself() -> None:
     assert len({replace(case, jobs=4).key, replace(case, factor=1.0).key, replace(case, seed=1).key}) == 3
 
 
+def test_a_case_of_another_version_is_another_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = SharedCase("3dbf-light/ccs", 0.5, 3, 3)
+    key = case.key
+    monkeypatch.setattr(shared_cases, "OUTCOMES_VERSION", shared_cases.OUTCOMES_VERSION + 1)
+    assert case.key != key
+
+
 def test_a_case_of_both_workloads_is_simulated_once() -> None:
     assert shared_case(("sit", "basic/ccs"), 1.0, 90, 2) == shared_case(("dit", "basic/ccs"), 0.5, 90, 2)
     assert shared_case(("sit", "basic/ccs"), 1.0, 90, 2) == SharedCase("basic/ccs", 0.5, 90, 2)

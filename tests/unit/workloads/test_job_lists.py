@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from emulator.model.errors import InvalidInput
-from emulator.model.request import RequestKind
+from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
-from workloads.job_lists import JobOutcome, outcome_line, read_job_list, write_job_list
+from workloads.job_lists import JobOutcome, outcome_line, read_job_list, read_listed_jobs, write_job_list
 
 GOOD = '{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}'
 
@@ -56,6 +56,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         (GOOD.replace("[8, 8]", "[]"), "components: "),
         (GOOD.replace("[8, 8]", "[8, 0]"), "components.1: .*not 0"),
         (GOOD.replace('"queue": 0', '"queue": -1'), "queue: .*not -1"),
+        (GOOD.replace('"queue": 0', '"arguments": {"grid": [400]}'), "arguments.grid"),
+        (GOOD.replace('"queue": 0', '"arguments": {"Grid": 400}'), "arguments"),
         (GOOD.replace('"queue"', '"home"'), "unknown key 'home'"),
         (GOOD, "id: job 1 stands in line 1 already"),
     ],
@@ -64,6 +66,15 @@ def test_a_line_that_is_no_job_is_named_with_its_field(tmp_path: Path, line: str
     path = written(tmp_path, GOOD, line)
     with pytest.raises(InvalidInput, match=rf"jobs\.jsonl, line 2: .*{complaint}|jobs\.jsonl, {complaint}"):
         read_job_list(path)
+
+
+def test_the_arguments_of_a_line_are_read_for_campaigns_and_no_part_of_a_stream(tmp_path: Path) -> None:
+    line = GOOD.replace('"queue"', '"arguments": {"grid": 400, "exchange": "steps", "synchronized": true}, "queue"')
+    path = written(tmp_path, line.replace('"id": 1', '"id": 2'), GOOD)
+    first, second = read_listed_jobs(path)
+    assert (first.id, first.arguments) == (1, {})
+    assert second.arguments == {"grid": 400, "exchange": "steps", "synchronized": True}
+    assert [job.request for job in read_job_list(path)] == [JobRequest(RequestKind.UNORDERED, (8, 8))] * 2
 
 
 def test_a_job_that_the_system_refuses_is_named_by_its_line(tmp_path: Path) -> None:

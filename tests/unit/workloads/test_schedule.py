@@ -12,7 +12,7 @@ from emulator.model.catalogue import equal_clusters
 from emulator.model.errors import InvalidInput, UnknownName
 from workloads.campaign import Campaign, campaign_named, recorded_campaign, shipped_campaigns
 from workloads.distributions import Exponential, stream
-from workloads.schedule import home_queues, read_schedule, schedule, write_schedule
+from workloads.schedule import file_name, home_queues, is_file_of, read_schedule, schedule, write_schedule
 
 FIRST = campaign_named("first")
 SEEDS = st.integers(min_value=0, max_value=2**32)
@@ -174,3 +174,9 @@ def test_a_campaign_has_a_command_or_an_application_not_both(beside: dict[str, o
         Campaign.model_validate({**OWN, "command": ["heat"], **beside})
     with pytest.raises(ValueError, match="application: this key is missing"):
         Campaign.model_validate(OWN)
+
+
+def test_a_campaigns_file_is_known_by_its_name_and_that_of_another_campaign_is_not() -> None:
+    assert all(is_file_of(file_name(FIRST, number), "first") for number in (1, 25, 10_000))
+    assert is_file_of("a-file-1-file-2", "a-file-1")
+    assert not any(is_file_of(name, "a") for name in ("a-file-1-file-2", "b-file-1", "a-file-", "a-file-x", "a", ""))

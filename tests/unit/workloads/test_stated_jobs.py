@@ -26,12 +26,12 @@ LOG = """; MaxProcs: 64
 """
 
 
-def campaign_of(folder: Path, job_list: str = "jobs.jsonl", more: str = "") -> Path:
+def campaign_of(
+    folder: Path, job_list: str = "jobs.jsonl", more: str = "", arguments: str = "{grid: 2000, tolerance: 0}"
+) -> Path:
     """Write a campaign that takes its jobs from a file beside it."""
     path = folder / "mine.yaml"
-    path.write_text(
-        f"name: mine\ntopology: mini\njob_list: {job_list}\narguments: {{grid: 2000, tolerance: 0}}\n{more}"
-    )
+    path.write_text(f"name: mine\ntopology: mini\njob_list: {job_list}\narguments: {arguments}\n{more}")
     return path
 
 
@@ -163,3 +163,62 @@ def test_a_log_is_split_for_the_topology_that_the_campaign_runs_on(tmp_path):
     (tmp_path / "log.swf").write_text("1 0 -1 30 1120 -1 -1 1120 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
     with pytest.raises(InvalidInput, match=r"log\.swf, job 1: components: "):
         campaign_named(str(path), many)
+
+
+def test_the_arguments_of_a_line_override_those_of_the_campaign_live_and_simulated(tmp_path):
+    job = {"arrival_s": 0, "service_s": 9, "components": [4]}
+    (tmp_path / "jobs.jsonl").write_text(
+        lines({**job, "id": 1, "arguments": {"grid": 400, "tolerance": 0}},
+              {**job, "id": 2, "application": "heat", "arguments": {"ratio": 0.2, "edges": "insulated"}},
+              {**job, "id": 3, "application": "laplace"})
+    )  # fmt: skip
+    path = campaign_of(tmp_path, more="application: poisson\n", arguments="{grid: 2000}")
+    stated = [
+        {"grid": 400, "tolerance": 0},
+        {"grid": 2000, "ratio": 0.2, "edges": "insulated"},
+        {"grid": 2000},
+    ]
+    campaign = campaign_named(str(path))
+    assert [arrival.specification.arguments for arrival in schedule(campaign, 0)] == stated
+    record = json.loads(json.dumps(campaign.model_dump(mode="json")))
+    assert schedule(recorded_campaign(record, source="here"), 0) == schedule(campaign, 0)
+    live = [arrival.specification.arguments for arrival in arrivals_on(topology_named("mini"), campaign, 1)]
+    lengths = ("iterations", "steps", "iterations")
+    assert [
+        {name: value for name, value in each.items() if name != length}
+        for each, length in zip(live, lengths, strict=True)
+    ] == stated
+    subject, _ = simulate_workload(str(path), SimulationOptions(policy="wf"))
+    assert subject.times is not None
+    assert [subject.times.specifications[number].arguments["grid"] for number in (1, 2, 3)] == [400, 2000, 2000]
+
+
+def test_an_argument_that_the_application_of_a_line_does_not_have_is_refused_live_and_simulated(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(
+        lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4], "application": "heat"})
+    )
+    path = campaign_of(tmp_path)
+    topology, campaign = topology_named("mini"), campaign_named(str(path))
+    said = "campaign 'mine': arguments.tolerance: heat has no such argument"
+    with pytest.raises(InvalidInput, match=said):
+        arrivals_on(topology, campaign, 1)
+    with pytest.raises(InvalidInput, match=said):
+        simulate_workload(str(path), SimulationOptions(policy="wf", runtime=1.25))
+
+
+def test_an_application_that_only_a_simulation_knows_may_have_any_arguments_there(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(
+        lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4], "application": "quake"})
+    )
+    _, result = simulate_workload(str(campaign_of(tmp_path)), SimulationOptions(policy="wf", runtime=1.25))
+    assert result.statistics.jobs_finished == 1
+
+
+def test_the_arguments_of_a_line_are_refused_beside_a_command(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(
+        lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4], "arguments": {"grid": 400}})
+    )
+    path = tmp_path / "mine.yaml"
+    path.write_text("name: mine\ntopology: mini\njob_list: jobs.jsonl\ncommand: [heat]\n")
+    with pytest.raises(InvalidInput, match=r"jobs\.jsonl: arguments: campaign 'mine' runs a command instead"):
+        campaign_named(str(path))
