@@ -9,7 +9,7 @@ All runs of a sweep have the same dilation: the one that is stated, or that pilo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -89,13 +89,15 @@ def sweep_of(
     dilation: float | None = None,
     repeat_void: int = 0,
     even_if_hopeless: bool = False,
+    of_seed: Callable[[int], Campaign] | None = None,
 ) -> LiveSweep:
     """Return the sweep of `campaign` over all `policies` with each of the `seeds`; without policies over its own.
 
-    Each run is made `repeats` times with its seed, which shows the spread of live runs.
+    Each run is made `repeats` times with its seed, which shows the spread of live runs. If each seed has a job list of
+    its own, `of_seed` reads the campaign with that list.
 
     Raises:
-        InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
+        InvalidInput: if a policy or a job list cannot be read, or there are no seeds, or the same one twice.
     """
     policies = [policy_name(policy) for policy in policies] or [campaign.policy]
     for option, values in (("--policy", policies), ("--seeds", seeds)):
@@ -103,14 +105,17 @@ def sweep_of(
             raise InvalidInput(f"{option}: {', '.join(map(str, values))} names one twice.")
     if not seeds:
         raise InvalidInput("--seeds: at least one is needed.")
-    variants = {policy: carrying_sources(campaign.scheduled(None, policy)) for policy in policies}
+    read = of_seed if campaign.has_list_per_seed else None
+    if campaign.has_list_per_seed and read is None:
+        raise InvalidInput(f"campaign {campaign.name!r}: job_list: each seed has its own, and none has been read.")
+    shared = _variants(campaign, policies)
     runs = tuple(
         LiveSweepRun(
             folder=f"{_slug(policy if is_composition(policy) else variant.policy)}-{seed}{_repeat(number)}",
             campaign=variant, seed=seed,
         )
         for seed in seeds
-        for policy, variant in variants.items()
+        for policy, variant in (shared if read is None else _variants(read(seed), policies)).items()
         for number in range(1, repeats + 1)
     )  # fmt: skip
     if len({run.folder for run in runs}) != len(runs):
@@ -118,6 +123,11 @@ def sweep_of(
     if len(runs) > MOST_RUNS:
         raise InvalidInput(f"A sweep has at most {MOST_RUNS} runs, not {len(runs)}.")
     return LiveSweep(runs=runs, dilation=dilation, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless)
+
+
+def _variants(campaign: Campaign, policies: Sequence[str]) -> dict[str, Campaign]:
+    """Return `campaign` under each of the `policies`, with the sources of a user's own."""
+    return {policy: carrying_sources(campaign.scheduled(None, policy)) for policy in policies}
 
 
 def check_sweep(testbed: Testbed, sweep: LiveSweep) -> None:

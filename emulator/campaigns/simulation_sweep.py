@@ -23,6 +23,7 @@ from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationO
 from emulator.campaigns.workload_sources import DEFAULT_TOPOLOGY, factors_named, prepared
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.catalogue import GENERATED_FROM, topology_named
+from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
@@ -32,7 +33,7 @@ from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome, P
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
-from workloads.campaign import campaign_named
+from workloads.campaign import Campaign, campaign_named
 
 QUANTITIES: Final = (
     "response_s", "wait_s", "execution_s", "local_response_s", "global_response_s", "gross_utilization",
@@ -99,9 +100,9 @@ class SimulationSweep:
 
     def cases(self) -> list[WorkloadCase]:
         """Return the simulations, seed by seed in each cell."""
-        inputs = _fingerprint(self)
+        inputs = _inputs(self)
         return [
-            WorkloadCase(self.swept, policy, queue, load, seed, inputs)
+            WorkloadCase(self.swept, policy, queue, load, seed, inputs[seed])
             for policy in self.policies
             for queue in self.queues
             for load in self.loads
@@ -301,8 +302,27 @@ def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
     return factors_named(text, grid)
 
 
+def _inputs(sweep: SimulationSweep) -> list[str]:
+    """Return for each seed a hash of the files that its simulations read, so that changed files give other cases.
+
+    Raises:
+        InvalidInput: if each seed has a job list of its own, and one is missing.
+    """
+    shared, workload = _fingerprint(sweep), _located("campaign", sweep.swept.workload, CAMPAIGNS)
+    listed = read_document(workload, Campaign).job_list if workload.suffix.lower() in DOCUMENT_SUFFIXES else None
+    if listed is None or not listed.is_per_seed:
+        return [shared] * sweep.seeds
+    return [_with_file(shared, workload.parent / listed.file_of(seed), sweep.seeds) for seed in range(sweep.seeds)]
+
+
+def _with_file(shared: str, path: Path, seeds: int) -> str:
+    if not path.is_file():
+        raise InvalidInput(f"{path}: there is no such file, and each of the seeds 0 to {seeds - 1} needs its job list.")
+    return hashlib.sha256(shared.encode() + path.read_bytes()).hexdigest()[:16]
+
+
 def _fingerprint(sweep: SimulationSweep) -> str:
-    """Return a hash of the files that the simulations read, so that changed files give other cases."""
+    """Return a hash of the files that simulations with any seed read."""
     digest, swept = hashlib.sha256(), sweep.swept
     workload = _located("campaign", swept.workload, CAMPAIGNS)
     topology, named, log, listed = swept.topology, (*sweep.policies, *sweep.queues), None, None
@@ -312,7 +332,8 @@ def _fingerprint(sweep: SimulationSweep) -> str:
         topology = topology or (campaign.topology if swept.clusters is None else None)
         background = campaign.under_band(swept.band).background
         log = None if background is None else background.log
-        listed = None if campaign.job_list is None else workload.parent / campaign.job_list.file
+        if campaign.job_list is not None and not campaign.has_list_per_seed:
+            listed = workload.parent / campaign.job_list.file
     own = [*(custom_file(name) for name in named if name is not None), log, listed]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
     if swept.factors is not None:

@@ -92,7 +92,7 @@ def run(
         campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
         topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
-        decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor,
+        decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor, seed=seed,
     )  # fmt: skip
     chosen, path = carrying_sources(chosen), run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:

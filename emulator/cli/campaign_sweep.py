@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -37,6 +38,7 @@ from emulator.model.errors import InvalidInput, TestbedNotUp
 
 if TYPE_CHECKING:
     from emulator.campaigns.live_sweep import RunStatus
+    from workloads.campaign import Campaign
 
 MOST_SEEDS: Final = 1000
 _HOST_LOOK_ROUND_S: Final = 2.0
@@ -124,15 +126,20 @@ def sweep(
     from emulator.campaigns.live_sweep_process import detach
     from emulator.runs.container_testbed import testbed_named
 
-    chosen, requested = chosen_campaign(
-        campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
-        topology=topology, quota=quota, numerics=numerics, interarrival_factor=interarrival_factor,
+    numbers = parse_seeds(seeds)
+    choose = partial(
+        chosen_campaign, campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
+        time_scale=time_scale, topology=topology, quota=quota, numerics=numerics,
+        interarrival_factor=interarrival_factor,
     )  # fmt: skip
+    chosen, requested = choose(seed=numbers[0])
     policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = live_sweep.sweep_of(
-        chosen, policies, parse_seeds(seeds), repeats=repeats, dilation=requested, repeat_void=repeat_void,
-        even_if_hopeless=even_if_hopeless,
+        chosen, policies, numbers, repeats=repeats, dilation=requested, repeat_void=repeat_void,
+        even_if_hopeless=even_if_hopeless, of_seed=lambda seed: choose(seed=seed)[0],
     )  # fmt: skip
+    if len(numbers) > 1:
+        _say_what_seeds_draw(chosen)
     with testbed_named(name) as testbed:
         live_sweep.check_sweep(testbed, planned)
     path = run_path(out, f"{chosen.name}-sweep")
@@ -141,6 +148,16 @@ def sweep(
         _say_detached(detach(path, name), path, as_json=as_json)
         return
     _run(path, name, require, as_json=as_json)
+
+
+def _say_what_seeds_draw(chosen: Campaign) -> None:
+    """Say it if the jobs of a campaign are the same with every seed."""
+    from emulator.model.catalogue import topology_named
+    from emulator.runs.seeds import drawn_by_seed, same_jobs_in_words
+
+    drawn = drawn_by_seed(chosen.model_dump(mode="json"), chosen.queue, topology_named(chosen.topology))
+    if said := same_jobs_in_words(chosen.name, drawn):
+        say(said, to_error=True)
 
 
 def resume(

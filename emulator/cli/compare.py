@@ -33,6 +33,7 @@ from emulator.reports.comparison_tables import (
     placement_table,
     placements_in_words,
     quantity_table,
+    remarks,
     several_table,
     shown_jobs,
 )
@@ -133,6 +134,8 @@ def _compare_folders(
         return
     show_rows(compared_runs_table(found.campaigns), as_json=False, title="Errors of each simulation")
     show_rows(errors_table(found.campaigns), as_json=False, title="Errors over seeds")
+    for sentence in remarks(found.campaigns):
+        say(sentence)
     for compared in policies_on_both_sides(found):
         if compared.seeds:
             show_rows(sides_table(compared), as_json=False, title=sides_title(compared))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.cli.controlled_tables import show_controls
+from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
@@ -44,6 +45,8 @@ def show_summaries(summaries: Sequence[Summary], *, as_json: bool, labels: Seque
     for compared in found:
         seeds = ", ".join(map(str, compared.seeds))
         show_rows(policies_table(compared), as_json=False, title=f"Policies of {compared.label} over the seeds {seeds}")
+        if compared.remark:
+            say(compared.remark)
     measured = measured_factor_table(summaries, labels)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")

@@ -15,6 +15,7 @@ from emulator.reports.policies_live_and_simulated import policies_on_both_sides
 from emulator.reports.policy_tables import sides_object
 from emulator.reports.text import with_interval
 from emulator.runs.run_directory import RunRecords
+from emulator.runs.seeds import drawn_in, same_jobs_in_words
 
 _IN_ERRORS: Final = (
     ("wait", "mean"), ("execution", "mean"), ("response", "mean"), ("response", "95%"), (MAKESPAN, ""),
@@ -182,6 +183,18 @@ def errors_table(campaigns: Sequence[ComparedCampaign]) -> list[dict[str, str]]:
 def shown_errors(campaign: ComparedCampaign) -> list[ErrorOverSeeds]:
     """Return the errors that a table or a figure shows."""
     return [error for error in campaign.errors if (error.name, error.statistic) in _IN_ERRORS]
+
+
+def remarks(campaigns: Sequence[ComparedCampaign]) -> list[str]:
+    """Return a sentence for each campaign with several seeds that do not draw its jobs."""
+    found: list[str] = []
+    for campaign in campaigns:
+        manifests = [comparison.live.manifest for comparison in campaign.runs]
+        drawn = drawn_in(manifests)
+        sentence = same_jobs_in_words(manifests[0].name, drawn) if campaign.seeds > 1 else ""
+        if sentence:
+            found.append(sentence if drawn else f"{sentence} The intervals of its errors are over these repeats.")
+    return list(dict.fromkeys(found))
 
 
 def _error_in_words(error: ErrorOverSeeds) -> str:

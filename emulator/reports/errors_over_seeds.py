@@ -16,10 +16,11 @@ from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.compared_runs import Comparison, Quantity, compare
-from emulator.reports.policies_over_seeds import with_first
+from emulator.reports.policies_over_seeds import Case, with_first
 from emulator.runs.folders import live_runs_in, runs_in
 from emulator.runs.run_directory import RunRecords, read_manifest, read_run
 from emulator.runs.same_campaign import campaign_of, scheduling_of
+from emulator.runs.seeds import case_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +100,23 @@ def _labels(groups: Sequence[Sequence[RunRecords]]) -> list[str]:
 
 
 def _compared(label: str, runs: Sequence[RunRecords], simulated: Path) -> ComparedCampaign:
-    by_seed: dict[int, list[Comparison]] = {}
+    grouped: dict[Case, list[RunRecords]] = {}
     for run in runs:
-        repeats = [other for other in runs if other is not run and other.manifest.seed == run.manifest.seed]
-        comparison = compare(run, read_run(simulated / run.path.name), repeats)
-        by_seed.setdefault(run.manifest.seed, []).append(comparison)
-    compared = tuple(comparison for repeats in by_seed.values() for comparison in repeats)
-    return ComparedCampaign(label, compared, _errors(by_seed), len(by_seed))
+        grouped.setdefault(case_of(run.manifest), []).append(run)
+    by_case = {
+        case: [
+            compare(run, read_run(simulated / run.path.name), [other for other in repeats if other is not run])
+            for run in repeats
+        ]
+        for case, repeats in grouped.items()
+    }
+    compared = tuple(comparison for repeats in by_case.values() for comparison in repeats)
+    return ComparedCampaign(label, compared, _errors(by_case), len(by_case))
 
 
-def _errors(by_seed: Mapping[int, Sequence[Comparison]]) -> tuple[ErrorOverSeeds, ...]:
+def _errors(by_case: Mapping[Case, Sequence[Comparison]]) -> tuple[ErrorOverSeeds, ...]:
     """Return the error of each quantity that all comparisons have."""
-    seeds = [[_by_key(comparison) for comparison in repeats] for repeats in by_seed.values()]
+    seeds = [[_by_key(comparison) for comparison in repeats] for repeats in by_case.values()]
     keys = [key for key in seeds[0][0] if all(key in found for repeats in seeds for found in repeats)]
     return tuple(_error(key, [[found[key] for found in repeats] for repeats in seeds]) for key in keys)
 

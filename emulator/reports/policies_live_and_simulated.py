@@ -18,10 +18,11 @@ from emulator.fidelity.intervals import Estimate, mean, mean_of_paired_ratios
 from emulator.fidelity.judgement import Judgement
 from emulator.reports.compared_runs import Comparison
 from emulator.reports.errors_over_seeds import ComparedFolders
-from emulator.reports.policies_over_seeds import COMPARED, Key, policy_labels, values_of
+from emulator.reports.policies_over_seeds import COMPARED, Case, Key, policy_labels, replications, values_of
 from emulator.runs.same_campaign import assumptions_of, campaign_of, scheduling_of
+from emulator.runs.seeds import case_of, drawn_in, same_jobs_in_words
 
-_BySeed = Mapping[int, Sequence[Comparison]]
+_ByCase = Mapping[Case, Sequence[Comparison]]
 _Ratios = tuple[Estimate | None, Estimate | None, Estimate | None]
 """The ratio to the first policy live and simulated, and the simulated one over the live one."""
 
@@ -54,7 +55,8 @@ class PolicyOnBothSides:
 class PoliciesOnBothSides:
     """A campaign under several `policies`, the first of which the others are compared with, over their common `seeds`.
 
-    `left_out` are the seeds that not all policies have. Without a common seed there are no quantities.
+    `left_out` are the seeds that not all policies have. Without a common seed there are no quantities. `drawn` is what
+    the seeds draw, in words; if it is nothing, they are one case.
     """
 
     label: str
@@ -62,6 +64,12 @@ class PoliciesOnBothSides:
     seeds: tuple[int, ...]
     left_out: tuple[int, ...]
     quantities: tuple[PolicyOnBothSides, ...]
+    drawn: tuple[str, ...]
+
+    @property
+    def remark(self) -> str:
+        """A sentence if the jobs are the same with every seed; else empty."""
+        return same_jobs_in_words(self.label, self.drawn)
 
 
 def policies_on_both_sides(folders: ComparedFolders) -> list[PoliciesOnBothSides]:
@@ -78,47 +86,47 @@ def policies_on_both_sides(folders: ComparedFolders) -> list[PoliciesOnBothSides
 
 
 def _put_together(policies: Sequence[Sequence[Comparison]]) -> PoliciesOnBothSides:
-    first = policies[0][0].live.manifest
-    labels = policy_labels([of_policy[0].live.manifest for of_policy in policies])
-    by_seed = [_by_seed(of_policy) for of_policy in policies]
-    every = {comparison.live.manifest.seed for of_policy in policies for comparison in of_policy}
-    seeds = set.intersection(*(set(of_policy) for of_policy in by_seed))
-    values = [_values(seed, by_seed) for seed in sorted(seeds)]
+    manifests = [of_policy[0].live.manifest for of_policy in policies]
+    labels, drawn = policy_labels(manifests), drawn_in(manifests)
+    by_case = [_by_case(of_policy) for of_policy in policies]
+    every = {case_of(comparison.live.manifest) for of_policy in policies for comparison in of_policy}
+    cases = set.intersection(*(set(of_policy) for of_policy in by_case))
+    values = [_values(case, by_case) for case in sorted(cases)]
     quantities = [
-        _on_both_sides(labels, place, key, values)
+        _on_both_sides(labels, place, key, values, drawn)
         for key in COMPARED
-        if values and all(key in found for of_seed in values for found in of_seed)
+        if values and all(key in found for of_case in values for found in of_case)
         for place in range(len(policies))
     ]
-    return PoliciesOnBothSides(
-        first.name, tuple(labels), tuple(sorted(seeds)), tuple(sorted(every - seeds)), tuple(quantities)
-    )
+    seeds, left_out = (tuple(seed for seed, _ in sorted(found)) for found in (cases, every - cases))
+    return PoliciesOnBothSides(manifests[0].name, tuple(labels), seeds, left_out, tuple(quantities), drawn)
 
 
-def _by_seed(comparisons: Iterable[Comparison]) -> dict[int, list[Comparison]]:
-    """Return the comparisons with each seed; those with a void simulation do not count."""
-    found: dict[int, list[Comparison]] = {}
+def _by_case(comparisons: Iterable[Comparison]) -> dict[Case, list[Comparison]]:
+    """Return the comparisons of each seed; those with a void simulation do not count."""
+    found: dict[Case, list[Comparison]] = {}
     for comparison in comparisons:
         if comparison.simulated.manifest.verdict != Judgement.VOID:
-            found.setdefault(comparison.live.manifest.seed, []).append(comparison)
+            found.setdefault(case_of(comparison.live.manifest), []).append(comparison)
     return found
 
 
-def _values(seed: int, policies: Sequence[_BySeed]) -> list[dict[Key, float]]:
+def _values(case: Case, policies: Sequence[_ByCase]) -> list[dict[Key, float]]:
     """Return the quantities with one seed: live under each policy, and then simulated under each."""
-    live = [[comparison.live for comparison in of_policy[seed]] for of_policy in policies]
-    simulated = [[comparison.simulated for comparison in of_policy[seed]] for of_policy in policies]
+    live = [[comparison.live for comparison in of_policy[case]] for of_policy in policies]
+    simulated = [[comparison.simulated for comparison in of_policy[case]] for of_policy in policies]
     return values_of([*live, *simulated])
 
 
 def _on_both_sides(
-    labels: Sequence[str], place: int, key: Key, values: Sequence[Sequence[Mapping[Key, float]]]
+    labels: Sequence[str],
+    place: int,
+    key: Key,
+    values: Sequence[Sequence[Mapping[Key, float]]],
+    drawn: Sequence[str],
 ) -> PolicyOnBothSides:
     places = (0, place, len(labels), len(labels) + place)
-    cases = [tuple(of_seed[at][key] for at in places) for of_seed in values]
-    if len(set(cases)) == 1:
-        # The seeds change nothing: they are one case, which has no interval.
-        cases = cases[:1]
+    cases = replications([tuple(of_case[at][key] for at in places) for of_case in values], drawn)
     live_first, live, simulated_first, simulated = map(list, zip(*cases, strict=True))
     ratios: _Ratios = (None, None, None) if place == 0 else _ratios(live_first, live, simulated_first, simulated)
     return PolicyOnBothSides(labels[place], *key, mean(live), mean(simulated), *ratios)

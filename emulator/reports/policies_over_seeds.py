@@ -19,6 +19,7 @@ from emulator.policies.names import plain_name, policy_name
 from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
 from emulator.runs.run_directory import RunRecords, was_cut_short
 from emulator.runs.same_campaign import campaign_of, scheduling_of
+from emulator.runs.seeds import case_of, drawn_in, same_jobs_in_words
 
 AnyRun = TypeVar("AnyRun")
 
@@ -33,7 +34,10 @@ COMPARED: Final[tuple[Key, ...]] = (
 )  # fmt: skip
 """The quantities that are compared."""
 
-_BySeed = Mapping[int, Sequence[RunRecords]]
+Case = tuple[int, str]
+"""A seed, and the jobs of its own list if it has one (`emulator.runs.seeds.case_of`)."""
+
+_ByCase = Mapping[Case, Sequence[RunRecords]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,23 @@ class OverSeeds:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPolicies:
-    """A campaign under several `policies`, the first of which the others are compared with, over `seeds`."""
+    """A campaign under several `policies`, the first of which the others are compared with, over `seeds`.
+
+    `drawn` is what the seeds draw, in words. If it is nothing, they are one case.
+    """
 
     label: str
     policies: tuple[str, ...]
     seeds: tuple[int, ...]
     quantities: tuple[OverSeeds, ...]
+    drawn: tuple[str, ...]
+
+    @property
+    def remark(self) -> str:
+        """A sentence if the seeds do not draw the jobs, or change nothing; else empty."""
+        if self.drawn and self.quantities and all(found.mean.n == 1 for found in self.quantities):
+            return f"All seeds of {self.label} give the same: they count as one case (n = 1), which has no interval."
+        return same_jobs_in_words(self.label, self.drawn)
 
 
 def with_first(policy: str | None, runs: Sequence[AnyRun], manifest_of: Callable[[AnyRun], Manifest]) -> list[AnyRun]:
@@ -92,13 +107,13 @@ def compared_policies(runs: Sequence[RunRecords]) -> list[ComparedPolicies]:
 
     Runs that are void or were cut short do not count. Times are those of the jobs that finished under every policy.
     """
-    campaigns: dict[str, dict[tuple[str, str, str], dict[int, list[RunRecords]]]] = {}
+    campaigns: dict[str, dict[tuple[str, str, str], dict[Case, list[RunRecords]]]] = {}
     for run in (run for run in runs if run.manifest.kind is not RunKind.MEASUREMENT):
         policies = campaigns.setdefault(campaign_of(run.manifest), {})
         # A policy keeps its place also if its first run does not count.
-        by_seed = policies.setdefault(scheduling_of(run.manifest), {})
+        by_case = policies.setdefault(scheduling_of(run.manifest), {})
         if _counts(run):
-            by_seed.setdefault(run.manifest.seed, []).append(run)
+            by_case.setdefault(case_of(run.manifest), []).append(run)
     compared = [_compared(list(filter(None, policies.values()))) for policies in campaigns.values()]
     return [found for found in compared if found is not None]
 
@@ -107,22 +122,23 @@ def _counts(run: RunRecords) -> bool:
     return run.manifest.verdict != Judgement.VOID and not was_cut_short(run.path, run.manifest)
 
 
-def _compared(policies: Sequence[_BySeed]) -> ComparedPolicies | None:
+def _compared(policies: Sequence[_ByCase]) -> ComparedPolicies | None:
     if len(policies) < 2:
         return None
-    seeds = sorted(set.intersection(*(set(of_policy) for of_policy in policies)))
-    if len(seeds) < LEAST_SEEDS:
+    cases = sorted(set.intersection(*(set(of_policy) for of_policy in policies)))
+    if len(cases) < LEAST_SEEDS:
         return None
-    labels = policy_labels([next(iter(of_policy.values()))[0].manifest for of_policy in policies])
-    values = [values_of([of_policy[seed] for of_policy in policies]) for seed in seeds]
+    manifests = [next(iter(of_policy.values()))[0].manifest for of_policy in policies]
+    labels, drawn = policy_labels(manifests), drawn_in(manifests)
+    values = [values_of([of_policy[case] for of_policy in policies]) for case in cases]
     quantities = [
-        _over_seeds(labels, place, key, values)
+        _over_seeds(labels, place, key, replications([(each[0][key], each[place][key]) for each in values], drawn))
         for key in COMPARED
-        if all(key in found for of_seed in values for found in of_seed)
+        if all(key in found for each in values for found in each)
         for place in range(len(policies))
     ]
-    first = next(iter(policies[0].values()))[0]
-    return ComparedPolicies(first.manifest.name, tuple(labels), tuple(seeds), tuple(quantities))
+    seeds = tuple(seed for seed, _ in cases)
+    return ComparedPolicies(manifests[0].name, tuple(labels), seeds, tuple(quantities), drawn)
 
 
 def values_of(groups: Sequence[Sequence[RunRecords]]) -> list[dict[Key, float]]:
@@ -139,13 +155,18 @@ def values_of(groups: Sequence[Sequence[RunRecords]]) -> list[dict[Key, float]]:
     ]  # fmt: skip
 
 
-def _over_seeds(
-    labels: Sequence[str], place: int, key: Key, values: Sequence[Sequence[Mapping[Key, float]]]
-) -> OverSeeds:
-    pairs = [(of_seed[0][key], of_seed[place][key]) for of_seed in values]
-    if len(set(pairs)) == 1:
-        # The seeds change nothing: they are one case, which has no interval.
-        pairs = pairs[:1]
+def replications(cases: Sequence[tuple[float, ...]], drawn: Sequence[str]) -> list[tuple[float, ...]]:
+    """Return the values of each case, but of one if they are all equal, or the means if the seeds draw nothing.
+
+    One case has no interval: differences between its runs are those of the host.
+    """
+    if len(set(cases)) == 1:
+        return list(cases[:1])
+    return list(cases) if drawn else [tuple(map(statistics.fmean, zip(*cases, strict=True)))]
+
+
+def _over_seeds(labels: Sequence[str], place: int, key: Key, pairs: Sequence[tuple[float, ...]]) -> OverSeeds:
+    """Return a quantity by its values under the first policy and under the one at `place`."""
     first, found = zip(*pairs, strict=True)
     ratio = None if place == 0 else paired_ratio_of_means(found, first)
     return OverSeeds(labels[place], *key, mean(found), ratio)

@@ -52,7 +52,7 @@ def sides_in_words(compared: PoliciesOnBothSides) -> str:
 
 
 def side_rows(compared: PoliciesOnBothSides) -> list[DataRow]:
-    """Return a row per quantity and policy with every number of the table, and how many seeds it is of."""
+    """Return a row per quantity and policy with every number of the table, the number of seeds, and of cases (`n`)."""
     return [
         {
             "campaign": compared.label,
@@ -65,7 +65,8 @@ def side_rows(compared: PoliciesOnBothSides) -> list[DataRow]:
             **_cells("simulated_ratio", found.simulated_ratio),
             **_cells("simulated_over_live_ratio", found.agreement),
             "same_order": found.same_order,
-            "seeds": found.live.n,
+            "seeds": len(compared.seeds),
+            "n": found.live.n,
         }
         for found in compared.quantities
     ]
@@ -78,6 +79,7 @@ def sides_object(compared: PoliciesOnBothSides) -> dict[str, Any]:
         "policies": list(compared.policies),
         "seeds": list(compared.seeds),
         "seeds_left_out": list(compared.left_out),
+        "drawn_by_seed": list(compared.drawn),
         "quantities": [dict(row) for row in side_rows(compared)],
     }
 

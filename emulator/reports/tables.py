@@ -91,6 +91,7 @@ def _policy_row(found: OverSeeds, compared: ComparedPolicies) -> DataRow:
         "ratio_low": None if ratio is None else ratio.low,
         "ratio_high": None if ratio is None else ratio.high,
         "seeds": len(compared.seeds),
+        "n": found.mean.n,
     }
 
 
@@ -101,6 +102,7 @@ def policies_object(compared: ComparedPolicies) -> dict[str, Any]:
         "name": compared.label,
         "policies": list(compared.policies),
         "seeds": list(compared.seeds),
+        "drawn_by_seed": list(compared.drawn),
         "quantities": [dict(row) for row in policy_rows(compared)],
     }
 

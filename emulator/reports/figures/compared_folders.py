@@ -60,11 +60,15 @@ def _drawn_errors(rows: Sequence[DataRow]) -> Figure:
 def _of_policies(compared: PoliciesOnBothSides, ending: str) -> ReportFigure:
     first, seeds = compared.policies[0], ", ".join(map(str, compared.seeds))
     rows = side_rows(compared)
+    shows = (
+        f"Means over the seeds {seeds} of the ratio of a policy to {first}, with 95% intervals. Times are those of the "
+        "jobs that finished under every policy, live and simulated. Left of one the policy has the lower value. "
+        f"{compared.remark}"
+    )
     return ReportFigure(
         f"policies-live-and-simulated{ending}",
         f"Policies of {compared.label}, live and simulated",
-        f"Means over the seeds {seeds} of the ratio of a policy to {first}, with 95% intervals. Times are those of the "
-        "jobs that finished under every policy, live and simulated. Left of one the policy has the lower value.",
+        shows.rstrip(),
         rows,
         lambda: _drawn_ratios(rows, first),
     )

@@ -26,11 +26,15 @@ def policy_ratios(runs: Sequence[ReportedRun]) -> list[ReportFigure]:
 def _figure(compared: ComparedPolicies, ending: str) -> ReportFigure:
     first, seeds = compared.policies[0], ", ".join(map(str, compared.seeds))
     rows = policy_rows(compared)
+    shows = (
+        f"Means over the seeds {seeds} under a policy over those under {first}, with 95% intervals, paired by seed. "
+        "Times are those of the jobs that finished under every policy. Left of one the policy has the lower value. "
+        f"{compared.remark}"
+    )
     return ReportFigure(
         f"policies-over-seeds{ending}",
         f"Policies of {compared.label} over seeds",
-        f"Means over the seeds {seeds} under a policy over those under {first}, with 95% intervals, paired by seed. "
-        "Times are those of the jobs that finished under every policy. Left of one the policy has the lower value.",
+        shows.rstrip(),
         rows,
         lambda: _draw([row for row in rows if row["ratio"] is not None], first),
     )
