@@ -73,8 +73,8 @@ def test_a_seed_whose_list_has_changed_between_two_policies_does_not_count(lists
     run_like(lists.parent / "again", lists.parent / "mine.yaml", "cm", 2).rename(lists / "cm-2-again")
     assert compared(lists).seeds == SEEDS
     changed = read_run(lists / "cm-2-again")
-    found = compared_policies([read_run(lists / f"wf-{seed}") for seed in SEEDS]
-                              + [read_run(lists / "cm-1"), changed, read_run(lists / "cm-3")])  # fmt: skip
+    runs = [read_run(lists / name) for name in ("wf-1", "wf-2", "wf-3", "cm-1", "cm-3")]
+    found = compared_policies([*runs, changed])
     assert [each.seeds for each in found] == [(1, 3)]
 
 
