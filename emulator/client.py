@@ -134,7 +134,8 @@ class BrokerClient:
     ) -> JobView:
         """Submit a job, and try again while the broker does not answer or cannot write its journal.
 
-        The key makes sure that the job is submitted only once. With `host_full_disk_s` a journal is waited for that long.
+        The key makes sure that the job is submitted only once. With `host_full_disk_s` a journal that cannot be written
+        is waited for that long.
 
         Raises:
             ValueError: if the submission has no key.

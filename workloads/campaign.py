@@ -28,7 +28,7 @@ from emulator.model.job import (
     RunTimeLimit,
     TimeScale,
 )
-from emulator.model.project import CAMPAIGNS, locate
+from emulator.model.project import CAMPAIGNS, is_path, locate, path_beside
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
@@ -38,6 +38,7 @@ from emulator.policies.nodes.compositions import composition_named, is_compositi
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
+from workloads.local_jobs import digest_of_log
 from workloads.stated_jobs import JobList, StatedJob, is_list, is_log, read_stated_jobs, spaced_jobs
 
 MAX_JOBS = 1_000_000
@@ -160,6 +161,21 @@ class Campaign(StatedScheduling):
         """Whether each seed has a job list of its own."""
         return self.job_list is not None and self.job_list.is_per_seed
 
+    def located(self, folder: Path) -> Campaign:
+        """Return this campaign, whose file is in `folder`, with its topology and its log where the command finds them.
+
+        The digest of the log is noted, so that a run that goes on later takes no other one.
+        """
+        topology = path_beside(folder, self.topology) if is_path(self.topology) else self.topology
+        campaign = self if topology == self.topology else self.changed(topology=topology)
+        background = self.background
+        if background is None or background.log is None:
+            return campaign
+        log = path_beside(folder, background.log)
+        digest = background.log_digest or digest_of_log(Path(log))
+        stated = background.model_dump(exclude_unset=True)
+        return campaign.changed(background={**stated, "local_jobs": log, "log_digest": digest})
+
     def carrying_jobs(self, folder: Path, topology: Topology | None = None, seed: int | None = None) -> Campaign:
         """Return this campaign with the jobs of its list, whose path is relative to `folder`; itself without a list.
 
@@ -262,8 +278,9 @@ class Campaign(StatedScheduling):
 def campaign_named(name_or_path: str, topology: Topology | None = None, seed: int | None = None) -> Campaign:
     """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
 
-    If it is to run on another `topology` than its own, the jobs of its log are split for that one. If each seed has a
-    job list of its own, that of `seed` is read; without a seed the campaign has no jobs yet.
+    Files that it states are beside it. If it is to run on another `topology` than its own, the jobs of its log are
+    split for that one. If each seed has a job list of its own, that of `seed` is read; without a seed the campaign has
+    no jobs yet.
 
     Raises:
         UnknownName: if neither exists.
@@ -276,7 +293,7 @@ def campaign_named(name_or_path: str, topology: Topology | None = None, seed: in
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
-    return campaign.carrying_jobs(path.parent, topology, seed)
+    return campaign.located(path.parent).carrying_jobs(path.parent, topology, seed)
 
 
 def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
@@ -306,10 +323,16 @@ def refuse_sources(campaign: Campaign, path: Path) -> None:
         InvalidInput: if it does.
     """
     if campaign.sources:
-        raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
+        raise InvalidInput(
+            f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS), or run a record "
+            "once more (`testbed campaign run --like RUN`)."
+        )
     if campaign.listed or campaign.left_out:
         key = "listed" if campaign.listed else "left_out"
-        raise InvalidInput(f"{path}: {key}: a campaign file holds no jobs; name their file (job_list: FILE.jsonl).")
+        raise InvalidInput(
+            f"{path}: {key}: a campaign file holds no jobs; name their file (job_list: FILE.jsonl), or run a record "
+            "once more (`testbed campaign run --like RUN`)."
+        )
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

@@ -7,6 +7,7 @@ first submission.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,8 +45,8 @@ def local_jobs(
     a stream are divided already.
 
     Raises:
-        InvalidInput: if the load is not possible on `topology`, or its log cannot be read or holds a job that is larger
-            than every cluster; the message names the line.
+        InvalidInput: if the load is not possible on `topology`, or its log cannot be read, is another one than the load
+            states, or holds a job that is larger than every cluster; the message names the line.
     """
     background.check_on(topology)
     sizes = [cluster.processors for cluster in topology.clusters]
@@ -54,7 +55,18 @@ def local_jobs(
         return _poisson(background.local_jobs, sizes, clusters, seed, attempt)
     if background.log is None:
         return iter(())
-    return iter(_logged(Path(background.log), sizes, clusters, time_scale))
+    path = Path(background.log)
+    _check_same(path, background.log_digest)
+    return iter(_logged(path, sizes, clusters, time_scale))
+
+
+def digest_of_log(path: Path) -> str | None:
+    """Return a digest of the log at `path`, which tells it from others; None if it cannot be read."""
+    try:
+        with path.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()[:16]
+    except OSError:
+        return None
 
 
 def _poisson(
@@ -86,6 +98,16 @@ def _logged(path: Path, sizes: Sequence[int], clusters: numpy.random.Generator, 
         cluster = _cluster(processors, sizes, clusters)
         found.append(LocalJob((job.arrival_s - first_s) / time_scale, cluster, processors, job.service_s / time_scale))
     return found
+
+
+def _check_same(path: Path, stated: str | None) -> None:
+    """Raise `InvalidInput` if the log at `path` has another digest than the one that is `stated`."""
+    found = digest_of_log(path)
+    if None not in (found, stated) and found != stated:
+        raise InvalidInput(
+            f"{path}: is another log of local jobs than the campaign's, whose digest is {stated}, not {found} (put "
+            "that one back there, or begin the campaign anew)."
+        )
 
 
 def _cluster(processors: int, sizes: Sequence[int], generator: numpy.random.Generator) -> int:

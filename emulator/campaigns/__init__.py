@@ -7,8 +7,10 @@ load_generator        the subprocess that submits its schedule
 dilation              its dilation: as stated, or found by pilots
 background            its background load, from the start of the run's clock to the end of its jobs
 standing_background   a background load that no campaign owns
-live_sweep            a campaign under several policies and seeds, and interrupted campaigns once more
+live_like_run         a campaign like a recorded one, from its directory
+live_sweep            a campaign under several policies, queues and seeds, in a folder that can grow
 live_sweep_process    the process that runs such a sweep
+run_again             interrupted and void campaigns once more
 
 In the simulator:
 
@@ -20,6 +22,8 @@ simulated_background  the background load of a simulated campaign
 modelled_jobs         the jobs of a campaign with their execution times, drawn or by the model
 job_times             execution times of jobs whose application is known, measured or by the model
 simulation_sweep      a workload simulated over policies, queues, loads and seeds
+swept_workload        that workload: what its simulations share and read
+offered_load          the load that jobs offer, and the same jobs at another
 published_cases       the published campaigns under every policy that a claim compares
 
 What a live run did, simulated:

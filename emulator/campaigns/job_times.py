@@ -49,17 +49,22 @@ class _Use:
     factor: float | None
     ends: tuple[float, float] | None
     source: TimeSource
+    in_table: bool = False
     jobs: int = 0
     execution_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An extension factor: its value, where it comes from, and its 95% interval if that is known."""
+    """An extension factor: its value, where it comes from, and its 95% interval if that is known.
+
+    `in_table` tells whether a table of factors holds it, for a job over several clusters.
+    """
 
     value: float
     source: TimeSource
     ends: tuple[float, float] | None = None
+    in_table: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,10 @@ class JobTimes:
             if (jobs := sum(use.jobs for use in self._uses.values() if use.source is source))
         }
 
+    def jobs_in_table(self) -> int:
+        """Return the number of jobs over several clusters whose extension factor the table held."""
+        return sum(use.jobs for use in self._uses.values() if use.in_table)
+
     def assumed_lengths(self) -> tuple[str, ...]:
         """Return the applications whose jobs do not state how long they run, so that a length is assumed."""
         if self.stated:
@@ -172,7 +181,8 @@ class JobTimes:
         if self.factor is not None:
             return Factor(self.factor.of(clusters), TimeSource.STATED if self.stated else TimeSource.PREDICTED)
         if in_table is not None:
-            return Factor(in_table, TimeSource.MEASURED if self.stated else TimeSource.PREDICTED)
+            source = TimeSource.MEASURED if self.stated else TimeSource.PREDICTED
+            return Factor(in_table, source, in_table=clusters > 1)
         return self._predicted_factor(specification, parts, service_s)
 
     def _predicted_factor(self, specification: JobSpecification, parts: Parts, service_s: float) -> Factor:
@@ -229,6 +239,7 @@ class JobTimes:
                 None if factor is None else factor.value,
                 None if factor is None else factor.ends,
                 TimeSource.MEASURED if factor is None else factor.source,
+                factor is not None and factor.in_table,
             )
         return use
 

@@ -123,19 +123,28 @@ def arrivals_of(run: RunRecords) -> list[Arrival]:
     """Return the schedule that a live run submitted.
 
     Raises:
+        InvalidInput: as `recorded_arrivals`.
+    """
+    return recorded_arrivals(run.path, run.manifest.jobs)
+
+
+def recorded_arrivals(path: Path, jobs: int) -> list[Arrival]:
+    """Return the schedule in the directory of a live run of a number of `jobs`.
+
+    Raises:
         InvalidInput: if it cannot be read, is not in order of arrival, or has another number of jobs than the run.
     """
-    arrivals = read_schedule(run.path / SCHEDULE_FILE)
-    if len(arrivals) != run.manifest.jobs:
+    arrivals = read_schedule(path / SCHEDULE_FILE)
+    if len(arrivals) != jobs:
         raise InvalidInput(
-            f"{run.path / SCHEDULE_FILE}: holds {number_of(len(arrivals), 'job')}, but the run had "
-            f"{run.manifest.jobs}: one of the two is not of this run."
+            f"{path / SCHEDULE_FILE}: holds {number_of(len(arrivals), 'job')}, but the run had {jobs}: one of the "
+            "two is not of this run."
         )
     latest_s = 0.0
     for number, arrival in enumerate(arrivals, start=1):
         if arrival.arrival_s < latest_s:
             raise InvalidInput(
-                f"{run.path / SCHEDULE_FILE}, line {number}: arrival_s: {arrival.arrival_s!r} lies before "
+                f"{path / SCHEDULE_FILE}, line {number}: arrival_s: {arrival.arrival_s!r} lies before "
                 f"{latest_s!r}, the arrival of the job before it."
             )
         latest_s = arrival.arrival_s

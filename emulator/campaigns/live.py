@@ -82,15 +82,8 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
 
     Jobs have the form that the policy and the discipline of the campaign take.
     """
-    flows_of(topology, {})  # refuses links that local users alone would fill
-    sources = campaign.sources
-    policy = placement_policy(campaign.policy, sources)
-    check_live(campaign.queue, campaign.policy, sources, topology)
-    discipline_scanned(campaign.queue, campaign.scanning, sources)
-    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
-    check_background_seen(campaign)
-    if campaign.scaled_background is not None:
-        local_jobs(campaign.scaled_background, topology, seed)
+    policy = placement_policy(campaign.policy, campaign.sources)
+    admitting = admitting_on(topology, campaign, seed)
     arrivals = schedule(campaign, seed)
     homes = home_queues(campaign, arrivals, topology, seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
@@ -106,6 +99,24 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
             admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))
     return coming
+
+
+def admitting_on(topology: Topology, campaign: Campaign, seed: int) -> Admitting:
+    """Return what admits jobs of `campaign` to `topology`, after checking what it states beside its jobs.
+
+    Raises:
+        InvalidInput: if it is not possible on `topology`.
+        UnknownName: if there is no such policy.
+    """
+    flows_of(topology, {})  # refuses links that local users alone would fill
+    sources = campaign.sources
+    check_live(campaign.queue, campaign.policy, sources, topology)
+    discipline_scanned(campaign.queue, campaign.scanning, sources)
+    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
+    check_background_seen(campaign)
+    if campaign.scaled_background is not None:
+        local_jobs(campaign.scaled_background, topology, seed)
+    return admitting
 
 
 def _queue_name(topology: Topology, number: int, home: int) -> str:
@@ -135,6 +146,14 @@ def _taken(
     return {"request": taken.kind, "components": taken.components}
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedSchedule:
+    """The jobs that another run submitted, which are possible here, and the name of its directory."""
+
+    run: str
+    arrivals: Sequence[Arrival]
+
+
 def run_campaign(
     testbed: Testbed,
     campaign: Campaign,
@@ -146,12 +165,14 @@ def run_campaign(
     even_if_hopeless: bool = False,
     repeat_void: int = 0,
     locust_port: int | None = None,
+    like: RecordedSchedule | None = None,
 ) -> Path:
     """Run `campaign` on `testbed`, record it in the directory `path`, and return the directory of what counts.
 
     If its dilation is to be `tried`, pilots of its most demanding jobs choose it. If its background load makes it void,
     it is ended and repeated with other local jobs up to `repeat_void` times, in directories `path-2`, `path-3`, ...
-    The load generator shows its own page at `locust_port` of the loopback, if that is given.
+    The load generator shows its own page at `locust_port` of the loopback, if that is given. Jobs are those of the run
+    that it is to be `like`, else those that `campaign` has under `seed`.
 
     Raises:
         InvalidInput: if the campaign cannot run on this testbed, or `path` or the port is taken.
@@ -164,7 +185,7 @@ def run_campaign(
         check_free(each)
     if locust_port is not None:
         check_page_port(locust_port)
-    arrivals = planned(testbed, campaign, seed)
+    arrivals: Sequence[Arrival] = planned(testbed, campaign, seed) if like is None else like.arrivals
     _run_request(campaign, seed)
     if campaign.background is not None:
         check_local_users(testbed)
@@ -179,6 +200,7 @@ def run_campaign(
             attempt = _Attempt(
                 testbed=testbed, campaign=chosen, arrivals=arrivals, seed=seed, path=each, choice=choice, number=number,
                 repeats_left=len(paths) - number, locust_port=locust_port, report_progress=report_progress,
+                like=None if like is None else like.run,
             )  # fmt: skip
             try:
                 _run(attempt)
@@ -198,7 +220,7 @@ class _Attempt:
     """One attempt at a campaign: all that its run on the testbed needs.
 
     `choice` says how the dilation of `campaign` was found. Attempts have the numbers 1, 2, ... While `repeats_left` is
-    not 0, a background load that makes this one void ends it.
+    not 0, a background load that makes this one void ends it. `like` names the run whose schedule it repeats.
     """
 
     testbed: Testbed
@@ -211,6 +233,7 @@ class _Attempt:
     repeats_left: int
     locust_port: int | None
     report_progress: ReportProgress
+    like: str | None
 
     @property
     def jobs(self) -> int:
@@ -227,7 +250,7 @@ def _run(attempt: _Attempt) -> None:
     testbed, campaign, seed = attempt.testbed, attempt.campaign, attempt.seed
     request = _run_request(campaign, seed)
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), attempt.jobs)
-    manifest = manifest.model_copy(update={"plan": attempt.choice.record()})
+    manifest = manifest.model_copy(update={"plan": attempt.choice.record(), "like": attempt.like})
     files_kept = _files_kept(attempt)
     with (
         held(testbed, request) as run,

@@ -31,8 +31,10 @@ def is_running(path: Path) -> bool:
     return is_locked(path / PROCESS_FILE)
 
 
-def detach(path: Path, name: str) -> int:
+def detach(path: Path, name: str, *, void_again: bool = False) -> int:
     """Have a process run what is left of the sweep in `path` on the testbed called `name`; return its number.
+
+    With `void_again` it runs what is void, too.
 
     Raises:
         TestbedBusy: if one does already.
@@ -40,7 +42,7 @@ def detach(path: Path, name: str) -> int:
     """
     lock = _lock(path, "")
     try:
-        process = _started(path, name, lock.descriptor)
+        process = _started(path, name, lock.descriptor, void_again=void_again)
     except BaseException:
         lock.release()
         raise
@@ -108,9 +110,11 @@ def _written(path: Path) -> str:
     return f"process {number}" if number else "another process"
 
 
-def _started(path: Path, name: str, descriptor: int) -> subprocess.Popen[bytes]:
+def _started(path: Path, name: str, descriptor: int, *, void_again: bool) -> subprocess.Popen[bytes]:
     """Start the process that goes on with the sweep; it takes over the lock that is open as `descriptor`."""
     command = [sys.executable, "-m", "emulator.cli.main", "campaign", "resume", str(path.resolve()), "--name", name]
+    if void_again:
+        command.append("--void")
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), os.environ.get("PYTHONPATH")])),

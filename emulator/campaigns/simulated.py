@@ -14,7 +14,7 @@ from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationO
 from emulator.campaigns.workload_sources import DEFAULT_STREAM_JOBS, prepared
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
-from emulator.model.records import TransferRow
+from emulator.model.records import RunKind, RunProgress, TransferRow
 from emulator.model.stream import StreamJob
 from emulator.model.units import rate_mbit
 from emulator.model.whole_files import written_whole
@@ -22,7 +22,7 @@ from emulator.policies.factory import discipline_scanned
 from emulator.policies.names import SINGLE_CLUSTER, plain_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
-from emulator.runs.run_directory import check_free
+from emulator.runs.run_directory import check_free, read_manifest
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.simulated_job import FinishedJob
@@ -33,6 +33,9 @@ from workloads.job_lists import JobOutcome, outcome_line
 
 TABLE: Final = "table"
 """Stands in a record before the digest of a table of extension factors; the run's rows hold what it says of jobs."""
+
+_SOURCES: Final = "jobs_by_source"
+"""The key of a record that says how many jobs got their times from which source: known when all have been simulated."""
 
 
 def simulate_workload(
@@ -95,6 +98,24 @@ def simulate_prepared(
     return result
 
 
+def is_recorded(path: Path, subject: SimulatedWorkload, options: SimulationOptions) -> bool:
+    """Return whether `path` holds the whole record of this simulation of what a live run did.
+
+    Raises:
+        InvalidInput: if there is no run's directory.
+    """
+    manifest = read_manifest(path)
+    found = {name: value for name, value in (manifest.simulated or {}).items() if name != _SOURCES}
+    return (
+        manifest.kind is RunKind.SIMULATION
+        and manifest.progress is RunProgress.COMPLETE
+        and manifest.seed == subject.seed
+        and manifest.topology == subject.topology
+        and manifest.workload == dict(subject.record)
+        and found == _provenance(subject, options)
+    )
+
+
 def estimated(jobs: Iterable[StreamJob], options: SimulationOptions, seed: int) -> Iterable[StreamJob]:
     """Return `jobs` with the estimates that the options say are drawn from `seed`; else as they are.
 
@@ -131,14 +152,9 @@ def _carrying_sources(subject: SimulatedWorkload) -> SimulatedWorkload:
 def _write(
     out: Path, subject: SimulatedWorkload, options: SimulationOptions, seed: int, result: SimulationResult
 ) -> None:
-    times = subject.times
-    provenance = dict(subject.provenance)
+    times, provenance = subject.times, _provenance(subject, options)
     if times is not None:
-        provenance["jobs_by_source"] = times.jobs_by_source()
-    if options.jobs_per_link is not None:
-        provenance["jobs_per_link"] = options.jobs_per_link
-    if stated := _stated(options):
-        provenance["options"] = stated
+        provenance[_SOURCES] = times.jobs_by_source()
     run = SimulatedRun(
         subject.name,
         subject.topology,
@@ -153,6 +169,16 @@ def _write(
         rows=[*(() if times is None else times.rows()), *_transfer_rows(subject)],
     )
     write_simulated_run(out, run)
+
+
+def _provenance(subject: SimulatedWorkload, options: SimulationOptions) -> dict[str, Any]:
+    """Return what a record says of the simulation, as far as it is known before."""
+    provenance = dict(subject.provenance)
+    if options.jobs_per_link is not None:
+        provenance["jobs_per_link"] = options.jobs_per_link
+    if stated := _stated(options):
+        provenance["options"] = stated
+    return provenance
 
 
 def _stated(options: SimulationOptions) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class SimulationOptions:
     `clusters` generates a topology (`equal_clusters`). `jobs` is the number of jobs of a campaign or a study's stream,
     `load` the gross utilization of the latter, `component_limit` splits the jobs of a log, and `band` is that of a
     campaign's background load in percent, or none. `replicas` is the number of replicas of each of its files, and
-    `interarrival_factor` multiplies its mean interarrival time.
+    `interarrival_factor` multiplies its mean interarrival time. `time_scale` divides its lengths instead of its own.
     `middleware` adds the topology's overhead to placement. With `estimate_factor` the users' estimates are drawn
     (`workloads.estimates`). With `jobs_per_link` co-allocated jobs slow each other down if more of them share an access
     link (`emulator.simulator.shared_links`).
@@ -56,6 +56,7 @@ class SimulationOptions:
     band: str | None = None
     replicas: int | None = None
     interarrival_factor: float | None = None
+    time_scale: float | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None

@@ -7,33 +7,28 @@ its gross utilization.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from itertools import islice
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from emulator.campaigns.offered_load import at_load, load_of
 from emulator.campaigns.simulated import check_warm_up, estimated, simulate_prepared
 from emulator.campaigns.simulated_run import judged
 from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
-from emulator.campaigns.workload_sources import DEFAULT_TOPOLOGY, factors_named, prepared
+from emulator.campaigns.swept_workload import SweepInputs, SweptWorkload, inputs_of
+from emulator.campaigns.workload_sources import prepared
 from emulator.fidelity.intervals import Estimate, mean
-from emulator.model.catalogue import GENERATED_FROM, topology_named
-from emulator.model.documents import read_document
-from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
-from emulator.model.stream import StreamJob
-from emulator.policies.names import custom_file, policy_name, queue_name
+from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput
+from emulator.model.times import TimeSource
+from emulator.policies.names import policy_name, queue_name
 from emulator.policies.registry import default_policy
+from emulator.runs.surroundings import versions
 from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome, ParallelSimulations
-from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
-from emulator.simulator.study_streams import study_workloads
-from workloads.campaign import Campaign, campaign_named
 
 QUANTITIES: Final = (
     "response_s", "wait_s", "execution_s", "local_response_s", "global_response_s", "gross_utilization",
@@ -44,32 +39,6 @@ QUANTITIES: Final = (
 MOST_LOADS: Final = 10_000
 CHECKED_JOBS: Final = 1_000
 """The number of jobs that are checked before the sweep begins."""
-
-
-@dataclass(frozen=True, slots=True)
-class SweptWorkload:
-    """The workload that a sweep is about, and the options that all its simulations share; None: the workload's own.
-
-    `factors` is a factor or the path of a table, of which those of `grid` count. With `estimate_factor` the users'
-    estimates are drawn, for each seed anew.
-    """
-
-    workload: str
-    topology: str | None = None
-    clusters: str | None = None
-    jobs: int | None = None
-    quota: float | None = None
-    band: str | None = None
-    factors: str | None = None
-    grid: int | None = None
-    warm_up_jobs: int = 0
-    estimate_factor: float | None = None
-    jobs_per_link: int | None = None
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether it is the stream of a published study."""
-        return self.workload.lower() in study_workloads()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +61,8 @@ class SimulationSweep:
         _refuse_repeated("--policies", [policy_name(name) for name in self.policies if name])
         _refuse_repeated("--queues", [queue_name(name) for name in self.queues if name])
         _refuse_repeated("--loads", [load for load in self.loads if load is not None])
+        if self.swept.interarrival_factor is not None and self.loads != (None,):
+            raise InvalidInput("--interarrival-factor: --loads says how often jobs come; leave one of the two out.")
         if None in self.loads and self.swept.is_stream:
             raise InvalidInput(
                 f"--loads: the stream {self.swept.workload!r} needs gross utilizations, for instance --loads "
@@ -100,7 +71,7 @@ class SimulationSweep:
 
     def cases(self) -> list[WorkloadCase]:
         """Return the simulations, seed by seed in each cell."""
-        inputs = _inputs(self)
+        inputs = self.inputs().digests(self.seeds)
         return [
             WorkloadCase(self.swept, policy, queue, load, seed, inputs[seed])
             for policy in self.policies
@@ -108,6 +79,29 @@ class SimulationSweep:
             for load in self.loads
             for seed in range(self.seeds)
         ]
+
+    def inputs(self) -> SweepInputs:
+        """Return the files and the topology that the simulations read.
+
+        Raises:
+            InvalidInput: if they cannot be read.
+        """
+        return inputs_of(self.swept, (*self.policies, *self.queues), self.seeds)
+
+    def record(self) -> dict[str, Any]:
+        """Return all that the outcomes depend on: what is swept and over what, what is read, and the versions.
+
+        Raises:
+            InvalidInput: if a file cannot be read.
+        """
+        over: dict[str, tuple[object, ...]] = {"policies": self.policies, "queues": self.queues, "loads": self.loads}
+        asked = {name: values for name, values in over.items() if values != (None,)}
+        return {
+            "options": {**_stated(asdict(self.swept)), **asked, "seeds": self.seeds},
+            "outcomes": OUTCOMES_VERSION,
+            "versions": versions(),
+            **self.inputs().record(),
+        }
 
     def names(self) -> dict[tuple[str | None, str | None], tuple[str, str]]:
         """Return each policy and queue as simulations spell them, after preparing the workload under both once.
@@ -145,29 +139,27 @@ class WorkloadCase:
         """All that the outcome depends on, in one level: stored outcomes are found by this text."""
         own = asdict(self)
         shared = own.pop("swept")
-        stated = {name: value for name, value in {**shared, **own}.items() if value is not None}
-        return json.dumps({"outcomes": OUTCOMES_VERSION, **stated}, sort_keys=True)
+        return json.dumps({"outcomes": OUTCOMES_VERSION, **_stated({**shared, **own})}, sort_keys=True)
 
     def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
         """Return the workload at this load, and the options of its simulation."""
-        swept = self.swept
-        options = SimulationOptions(
-            topology=swept.topology, clusters=swept.clusters, policy=self.policy, queue=self.queue, quota=swept.quota,
-            band=swept.band, jobs=swept.jobs, load=self.load if swept.is_stream else None,
-            warm_up_jobs=swept.warm_up_jobs, seed=self.seed, runtime=_factors(swept.factors, swept.grid),
-            estimate_factor=swept.estimate_factor, jobs_per_link=swept.jobs_per_link,
-        )  # fmt: skip
-        subject = prepared(swept.workload, options)
-        if self.load is not None and not swept.is_stream:
-            subject = replace(subject, jobs=at_load(tuple(subject.jobs), subject.topology.processors, self.load))
-        return subject, options
+        options = self.swept.options(self.policy, self.queue, self.load, self.seed)
+        subject = prepared(self.swept.workload, options)
+        if self.swept.is_stream:
+            return subject, options
+        jobs = tuple(subject.jobs)
+        if self.load is not None:
+            jobs = at_load(jobs, subject.topology.processors, self.load)
+        return replace(subject, jobs=jobs), options
 
     def run(self) -> Outcome:
         """Simulate until all jobs have finished."""
         subject, options = self.prepared()
         result = simulate_prepared(subject, options)
         found = result.statistics
+        verdict = judged(found.jobs_arrived, result)
         return {
+            "load": load_of(tuple(subject.jobs), subject.topology.processors) if self.load is None else self.load,
             "response_s": found.total.response_s,
             "wait_s": found.total.wait_s,
             "execution_s": found.total.execution_s,
@@ -178,9 +170,12 @@ class WorkloadCase:
             "makespan_s": found.makespan_s,
             "jobs_finished": found.jobs_finished,
             "jobs_given_up": found.jobs_given_up,
+            "jobs_reached_limit": found.jobs_reached_limit,
             "saturated": found.saturated,
             "share_in_band": None if result.background is None else result.background.share_in_band,
-            "verdict": judged(found.jobs_arrived, result).judgement.value,
+            "verdict": verdict.judgement.value,
+            "verdict_reasons": "; ".join(verdict.reasons),
+            **_jobs_by_source(subject),
         }
 
 
@@ -203,6 +198,27 @@ class SimulationSweepCell:
         return 1 if all(outcome == self.outcomes[0] for outcome in self.outcomes) else len(self.outcomes)
 
     @property
+    def offered_load(self) -> float | None:
+        """The load that was asked for, else the mean of those that the jobs of each seed offer; None without any."""
+        loads = [outcome["load"] for outcome in self.outcomes]
+        return None if None in loads else _mean_over_seeds(loads).value
+
+    @property
+    def jobs_given_up(self) -> int:
+        """The number of jobs that were given up, over all replications."""
+        return self._total("jobs_given_up")
+
+    @property
+    def jobs_reached_limit(self) -> int:
+        """The number of jobs that were ended at the run-time limit, over all replications."""
+        return self._total("jobs_reached_limit")
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its means are those of all jobs: every job finished, and no simulation is void."""
+        return Judgement.VOID not in self.verdicts and self.jobs_given_up + self.jobs_reached_limit == 0
+
+    @property
     def means(self) -> dict[str, Estimate]:
         """The means of the quantities that every seed has, without an interval of those that no seed changes."""
         return {
@@ -220,6 +236,9 @@ class SimulationSweepCell:
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts of the simulations, each once."""
         return tuple(sorted({outcome["verdict"] for outcome in self.outcomes}))
+
+    def _total(self, quantity: str) -> int:
+        return sum(int(outcome[quantity]) for outcome in self.outcomes[: self.replications])
 
 
 def _mean_over_seeds(values: Sequence[float]) -> Estimate:
@@ -245,28 +264,6 @@ def _refuse_repeated(option: str, values: Sequence[object]) -> None:
     for at, value in enumerate(values):
         if value in values[:at]:
             raise InvalidInput(f"{option}: names {value} twice; leave one of them out.")
-
-
-def at_load(jobs: Sequence[StreamJob], processors: int, load: float) -> tuple[StreamJob, ...]:
-    """Return `jobs` at other arrivals, at which their work is that share of what `processors` can do.
-
-    Raises:
-        InvalidInput: if the load is not positive, or all jobs arrive at once.
-    """
-    if not (math.isfinite(load) and load > 0):
-        raise InvalidInput(f"--loads: must be positive numbers, not {load!r}.")
-    first_s = jobs[0].arrival_s if jobs else 0.0
-    period_s = jobs[-1].arrival_s - first_s if jobs else 0.0
-    work_s = math.fsum(job.request.processors * job.service_s for job in jobs)
-    if period_s <= 0.0 or work_s <= 0.0:
-        raise InvalidInput("--loads: all jobs arrive at once or take no time, so that no load can be made of them.")
-    factor = work_s / (load * processors * period_s)
-    return tuple(
-        StreamJob(
-            job.id, first_s + (job.arrival_s - first_s) * factor, job.service_s, job.request, job.queue, job.application
-        )
-        for job in jobs
-    )  # fmt: skip
 
 
 def parsed_loads(text: str | None) -> tuple[float | None, ...]:
@@ -297,64 +294,17 @@ def _range(part: str, text: str) -> Iterable[float]:
     return [round(first + number * step, 9) for number in range(math.floor(steps) + 1)]
 
 
-@lru_cache(maxsize=4)
-def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
-    return factors_named(text, grid)
+def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of the `values` that are not left out."""
+    return {name: value for name, value in values.items() if value not in (None, ())}
 
 
-def _inputs(sweep: SimulationSweep) -> list[str]:
-    """Return for each seed a hash of the files that its simulations read, so that changed files give other cases.
+def _jobs_by_source(subject: SimulatedWorkload) -> dict[str, int | None]:
+    """Return how many simulated jobs took their times from each source, and how many their factor from the table.
 
-    Raises:
-        InvalidInput: if each seed has a job list of its own, and one is missing.
+    None where the workload states the times and one model extends them all, or there is no table.
     """
-    shared, workload = _fingerprint(sweep), _located("campaign", sweep.swept.workload, CAMPAIGNS)
-    listed = read_document(workload, Campaign).job_list if workload.suffix.lower() in DOCUMENT_SUFFIXES else None
-    if listed is None or not listed.is_per_seed:
-        return [shared] * sweep.seeds
-    return [_with_file(shared, workload.parent / listed.file_of(seed), sweep.seeds) for seed in range(sweep.seeds)]
-
-
-def _with_file(shared: str, path: Path, seeds: int) -> str:
-    if not path.is_file():
-        raise InvalidInput(f"{path}: there is no such file, and each of the seeds 0 to {seeds - 1} needs its job list.")
-    return hashlib.sha256(shared.encode() + path.read_bytes()).hexdigest()[:16]
-
-
-def _fingerprint(sweep: SimulationSweep) -> str:
-    """Return a hash of the files that simulations with any seed read."""
-    digest, swept = hashlib.sha256(), sweep.swept
-    workload = _located("campaign", swept.workload, CAMPAIGNS)
-    topology, named, log, listed = swept.topology, (*sweep.policies, *sweep.queues), None, None
-    if workload.suffix.lower() in DOCUMENT_SUFFIXES:
-        campaign = campaign_named(swept.workload)
-        named = (*named, campaign.policy, campaign.queue)
-        topology = topology or (campaign.topology if swept.clusters is None else None)
-        background = campaign.under_band(swept.band).background
-        log = None if background is None else background.log
-        if campaign.job_list is not None and not campaign.has_list_per_seed:
-            listed = workload.parent / campaign.job_list.file
-    own = [*(custom_file(name) for name in named if name is not None), log, listed]
-    files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
-    if swept.factors is not None:
-        files.append(Path(swept.factors))
-    for file in files:
-        if file.is_file():
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    if topology is None:
-        is_generated = swept.clusters is not None or swept.is_stream
-        topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
-    # The topology is read here, because it may name a profile in another file.
-    digest.update(topology_named(topology).model_dump_json().encode())
-    return digest.hexdigest()[:16]
-
-
-def _located(kind: str, name: str, folder: Path) -> Path:
-    """Return the file that a name means; a job list, a log and a study's stream are not among the documents."""
-    path = Path(name)
-    if path.is_file():
-        return path
-    try:
-        return locate(kind, name, folder)
-    except UnknownName:
-        return path
+    times = subject.times
+    jobs = None if times is None else times.jobs_by_source()
+    found = {f"jobs_{source.value}": None if jobs is None else jobs.get(source.value, 0) for source in TimeSource}
+    return {**found, "jobs_in_table": None if times is None or times.table is None else times.jobs_in_table()}

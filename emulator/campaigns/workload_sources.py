@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -32,7 +32,7 @@ from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
 from emulator.policies.registry import default_policy, default_scanning
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable, OneFactor
-from emulator.simulator.runtime_tables import read_factors
+from emulator.simulator.runtime_tables import joined_factors
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from emulator.simulator.transfers import Transfers
@@ -47,6 +47,9 @@ from workloads.swf_stream import swf_jobs
 DEFAULT_TOPOLOGY: Final = "mini"
 DEFAULT_QUEUE: Final = "placement"
 DEFAULT_STREAM_JOBS: Final = 100_000
+
+_OF_A_CAMPAIGN: Final = ("band", "replicas", "interarrival_factor", "time_scale")
+"""The options that mean something for a campaign only."""
 
 
 def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
@@ -71,19 +74,39 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
     return subject
 
 
-def factors_named(text: str | None, grid: int | None) -> FactorTable | float | None:
-    """Return the factor or the table of factors that ``--extension-factors`` names; None if it is left out.
+def factors_named(stated: Sequence[str], grid: int | None) -> FactorTable | float | None:
+    """Return the factor, or the factors of all tables, that ``--extension-factors`` names; None if it is left out.
 
     Raises:
-        InvalidInput: if the table cannot be used, or `grid` is given without one.
+        InvalidInput: if a table cannot be used, two tables contradict each other, a factor is named beside others, or
+            `grid` is given without a table.
     """
-    try:
-        factor = None if text is None else float(text)
-    except ValueError:
-        return read_factors(Path(text or ""), grid)
+    tables = factor_tables(stated)
+    if tables:
+        return joined_factors(tables, grid)
     if grid is not None:
         raise InvalidInput("--grid: goes with a table of --extension-factors, which a single factor is not.")
-    return factor
+    return float(stated[0]) if stated else None
+
+
+def factor_tables(stated: Sequence[str]) -> tuple[Path, ...]:
+    """Return the tables that ``--extension-factors`` names; none if it names a factor, or nothing.
+
+    Raises:
+        InvalidInput: if it names a factor and something beside it.
+    """
+    factors = [text for text in stated if _is_number(text)]
+    if factors and len(stated) > 1:
+        raise InvalidInput(f"--extension-factors: {factors[0]} is one factor for all jobs; leave the others out.")
+    return () if factors else tuple(Path(text) for text in stated)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_spelled(options: SimulationOptions) -> SimulationOptions:
@@ -138,14 +161,14 @@ def _topology(options: SimulationOptions, default: str) -> Topology:
 
 
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a job list", "band", "replicas", "interarrival_factor", "jobs", "load", "component_limit")
+    _refuse(options, "a job list", *_OF_A_CAMPAIGN, "jobs", "load", "component_limit")
     topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a log", "band", "replicas", "interarrival_factor", "jobs", "load")
+    _refuse(options, "a log", *_OF_A_CAMPAIGN, "jobs", "load")
     topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
@@ -209,7 +232,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
     campaign = campaign_named(source, elsewhere, options.seed)
     topology = elsewhere or _topology(options, campaign.topology)
     stated = options.topology or (None if options.clusters is None else topology.name)
-    campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota)
+    campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota, time_scale=options.time_scale)
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
     campaign = campaign.replicated(options.replicas).spaced(options.interarrival_factor)
     found = timed_jobs(campaign, topology, options.seed, options.runtime)
@@ -239,7 +262,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
 
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "the stream of a study", "band", "replicas", "interarrival_factor", "component_limit")
+    _refuse(options, "the stream of a study", *_OF_A_CAMPAIGN, "component_limit")
     if options.load is None or not 0 < options.load < math.inf:
         instead = "" if options.load is None else f", not {options.load:g}"
         needed = f"the stream {workload.name!r} needs a gross utilization, for instance --load 0.85"

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from emulator.cli import campaign_sweep
+from emulator.cli import campaign_sweep, completion
 from emulator.cli.campaign_options import (
     BandOption,
     CampaignArgument,
@@ -33,12 +33,38 @@ from emulator.cli.campaign_options import (
     TriesThresholdOption,
     chosen_campaign,
 )
-from emulator.cli.dilations import EvenIfHopelessOption
+from emulator.cli.dilations import EvenIfHopelessOption, parse_dilation
 from emulator.cli.foreign_text import say
+from emulator.cli.given_options import given_options, refuse_given
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, SeedOption, run_path
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.fidelity.judgement import Judgement
-from emulator.model.errors import TestbedBusy, TestbedNotUp
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
+
+if TYPE_CHECKING:
+    from emulator.campaigns.live_like_run import RecordedRun
+    from workloads.campaign import Campaign
+
+LIKE_OPTIONS: Final = frozenset(
+    {"like", "dilation", "even_if_hopeless", "repeat_void", "locust_page", "require", "out", "name", "as_json"}
+)
+"""The options of `run` that mean something for a run like a recorded one."""
+
+RunnableArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="Name of a campaign (`testbed list campaigns`), or the path of a campaign file.",
+        autocompletion=completion.campaigns,
+    ),
+]
+LikeOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run what this live run did once more: its jobs, policy, seed and dilation, instead of a campaign.",
+        autocompletion=completion.runs,
+    ),
+]
 
 campaigns = typer.Typer(
     help="Run, list and stop campaigns: streams of jobs on a running testbed.", no_args_is_help=True
@@ -53,7 +79,9 @@ def register(app: typer.Typer) -> None:
 
 @campaigns.command()
 def run(
-    campaign: CampaignArgument,
+    context: typer.Context,
+    campaign: RunnableArgument = None,
+    like: LikeOption = None,
     policy: PolicyOption = None,
     topology: TopologyOption = None,
     queue: QueueOption = None,
@@ -78,7 +106,7 @@ def run(
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a campaign and record it.
+    """Run a campaign and record it, or what a live run did once more (--like).
 
     Example: testbed campaign run first --jobs 20 --seed 1
     """
@@ -88,21 +116,53 @@ def run(
     from emulator.runs.container_testbed import testbed_named
     from workloads.custom_sources import carrying_sources
 
-    chosen, requested = chosen_campaign(
-        campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
-        topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
-        scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
-        decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor, seed=seed,
-    )  # fmt: skip
-    chosen, path = carrying_sources(chosen), run_path(out, chosen.name)
+    recorded = None if like is None else _recorded(context, like)
+    if recorded is not None:
+        seed, (chosen, requested) = recorded.seed, _at_dilation(recorded.campaign, dilation)
+    elif campaign is None:
+        raise InvalidInput("Give either a campaign to run, or a live run with --like RUN.")
+    else:
+        chosen, requested = chosen_campaign(
+            campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
+            topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
+            scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
+            decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor, seed=seed,
+        )  # fmt: skip
+        chosen = carrying_sources(chosen)
+    path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = run_campaign(
             testbed, chosen, seed=seed, path=path, report_progress=report_progress, tried=requested is None,
             even_if_hopeless=even_if_hopeless, repeat_void=repeat_void, locust_port=locust_page,
+            like=None if recorded is None else recorded.schedule_on(testbed),
         )  # fmt: skip
     verdicts = show_run_directories([path], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
     check_required(require, verdicts)
+
+
+def _recorded(context: typer.Context, like: Path) -> RecordedRun:
+    """Return the live run in `like`, which is to be run once more; say whose programs that executes.
+
+    Raises:
+        InvalidInput: if it is none, or an option states what the run states.
+    """
+    from emulator.campaigns.live_like_run import recorded_run
+
+    refuse_given(context, given_options(context) - LIKE_OPTIONS, "a run like another takes this from that run")
+    recorded = recorded_run(like)
+    if recorded.sources:
+        held = ", ".join(recorded.sources)
+        say(f"{like}: holds sources of policies ({held}), which are executed now, with your rights.", to_error=True)
+    return recorded
+
+
+def _at_dilation(recorded: Campaign, dilation: str | None) -> tuple[Campaign, float | None]:
+    """Return a recorded campaign at the dilation that is asked for, else its own; None if pilots are to find it."""
+    if dilation is None:
+        return recorded, recorded.dilation
+    requested = parse_dilation(dilation)
+    return recorded.changed(dilation=requested), requested
 
 
 @campaigns.command("list")

@@ -20,7 +20,6 @@ from emulator.cli.campaign_options import (
     InterarrivalFactorOption,
     JobsOption,
     NumericsOption,
-    QueueOption,
     QuotaOption,
     RepeatVoidOption,
     ReplicasOption,
@@ -37,8 +36,7 @@ from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput, TestbedNotUp
 
 if TYPE_CHECKING:
-    from emulator.campaigns.live_sweep import RunStatus
-    from workloads.campaign import Campaign
+    from emulator.campaigns.live_sweep import LiveSweep, RunStatus
 
 MOST_SEEDS: Final = 1000
 _HOST_LOOK_ROUND_S: Final = 2.0
@@ -55,6 +53,15 @@ PoliciesOption = Annotated[
         help="Placement policies, joined by commas.", show_default="the campaign's", autocompletion=completion.policies
     ),
 ]
+QueuesOption = Annotated[
+    str,
+    typer.Option(
+        "--queue",
+        help="Queue disciplines, joined by commas.",
+        show_default="the campaign's",
+        autocompletion=completion.queues,
+    ),
+]
 SeedsOption = Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")]
 RepeatsOption = Annotated[
     int,
@@ -64,8 +71,12 @@ DetachOption = Annotated[bool, typer.Option("--detach", help="Run it in a proces
 DetachRestOption = Annotated[
     bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
 ]
+VoidOption = Annotated[
+    bool, typer.Option("--void", help="Run what is void once more, too; what it recorded is kept beside it.")
+]
 SweepFolderOption = Annotated[
-    Path | None, typer.Option("--out", help="The sweep's folder: new, or one to go on with; else one in ./runs.")
+    Path | None,
+    typer.Option("--out", help="The sweep's folder: new, or one to go on with or to extend; else one in ./runs."),
 ]
 
 
@@ -101,7 +112,7 @@ def sweep(
     seeds: SeedsOption = "1",
     repeats: RepeatsOption = 1,
     topology: TopologyOption = None,
-    queue: QueueOption = None,
+    queues: QueuesOption = "",
     quota: QuotaOption = None,
     jobs: JobsOption = None,
     dilation: CampaignDilationOption = None,
@@ -118,7 +129,7 @@ def sweep(
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a campaign under several policies and seeds, one run after another, in one folder.
+    """Run a campaign under several policies, queues and seeds, one run after another, in one folder.
 
     Example: testbed campaign sweep W1 --policy wf,cm,fcm --seeds 1-3 --time-scale 10
     """
@@ -128,21 +139,20 @@ def sweep(
 
     numbers = parse_seeds(seeds)
     choose = partial(
-        chosen_campaign, campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
+        chosen_campaign, campaign, queue=None, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
         time_scale=time_scale, topology=topology, quota=quota, numerics=numerics,
         interarrival_factor=interarrival_factor,
     )  # fmt: skip
     chosen, requested = choose(seed=numbers[0])
-    policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = live_sweep.sweep_of(
-        chosen, policies, numbers, repeats=repeats, dilation=requested, repeat_void=repeat_void,
-        even_if_hopeless=even_if_hopeless, of_seed=lambda seed: choose(seed=seed)[0],
+        chosen, _names(policy), numbers, queues=_names(queues), repeats=repeats, dilation=requested,
+        repeat_void=repeat_void, even_if_hopeless=even_if_hopeless, of_seed=lambda seed: choose(seed=seed)[0],
     )  # fmt: skip
-    if len(numbers) > 1:
-        _say_what_seeds_draw(chosen)
-    with testbed_named(name) as testbed:
-        live_sweep.check_sweep(testbed, planned)
+    _say_what_seeds_draw(planned)
     path = run_path(out, f"{chosen.name}-sweep")
+    joined = live_sweep.joined_sweep(path, planned)
+    with testbed_named(name) as testbed:
+        live_sweep.check_sweep(testbed, path, joined)
     live_sweep.begin_sweep(path, planned)
     if detached:
         _say_detached(detach(path, name), path, as_json=as_json)
@@ -150,19 +160,26 @@ def sweep(
     _run(path, name, require, as_json=as_json)
 
 
-def _say_what_seeds_draw(chosen: Campaign) -> None:
-    """Say it if the jobs of a campaign are the same with every seed."""
+def _say_what_seeds_draw(planned: LiveSweep) -> None:
+    """Say it if a sweep has several seeds, and the jobs are the same with all of them."""
     from emulator.model.catalogue import topology_named
     from emulator.runs.seeds import drawn_by_seed, same_jobs_in_words
 
-    drawn = drawn_by_seed(chosen.model_dump(mode="json"), chosen.queue, topology_named(chosen.topology))
-    if said := same_jobs_in_words(chosen.name, drawn):
+    campaigns = {(run.campaign.policy, run.campaign.queue): run.campaign for run in planned.runs}.values()
+    drawn = dict.fromkeys(
+        name
+        for campaign in campaigns
+        for name in drawn_by_seed(campaign.model_dump(mode="json"), campaign.queue, topology_named(campaign.topology))
+    )
+    said = same_jobs_in_words(planned.runs[0].campaign.name, tuple(drawn))
+    if said and len({run.seed for run in planned.runs}) > 1:
         say(said, to_error=True)
 
 
 def resume(
     context: typer.Context,
     directory: SweepArgument,
+    void_again: VoidOption = False,
     even_if_hopeless: EvenIfHopelessOption = False,
     repeat_void: RepeatVoidOption = 0,
     detached: DetachRestOption = False,
@@ -176,6 +193,7 @@ def resume(
     """
     from emulator.campaigns import live_sweep
     from emulator.campaigns.live_sweep_process import detach
+    from emulator.campaigns.run_again import rerun_campaign
     from emulator.cli.progress import run_progress
     from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
@@ -183,16 +201,18 @@ def resume(
     if live_sweep.is_sweep(directory):
         refuse_given(context, {"even_if_hopeless", "repeat_void"}, "a sweep goes on as it began")
         if detached:
-            live_sweep.read_sweep(directory)
-            _say_detached(detach(directory, name), directory, as_json=as_json)
+            with testbed_named(name) as testbed:
+                live_sweep.check_sweep(testbed, directory, live_sweep.read_sweep(directory), void_again=void_again)
+            _say_detached(detach(directory, name, void_again=void_again), directory, as_json=as_json)
         else:
-            _run(directory, name, require, as_json=as_json)
+            _run(directory, name, require, void_again=void_again, as_json=as_json)
         return
     refuse_given(context, {"detached"}, f"{directory} is no sweep's folder")
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        path = live_sweep.rerun_campaign(
-            testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
-        )
+        path = rerun_campaign(
+            testbed, directory, report_progress, void_again=void_again, repeat_void=repeat_void,
+            even_if_hopeless=even_if_hopeless,
+        )  # fmt: skip
     check_required(require, show_run_directories([path], as_json=as_json))
 
 
@@ -238,15 +258,21 @@ def _say_detached(process: int, path: Path, *, as_json: bool) -> None:
         say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
 
 
-def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
-    """Run what is left of the sweep in `path`, and show all of its runs."""
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names in `text`, which commas join."""
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+def _run(path: Path, name: str, require: Judgement, *, as_json: bool, void_again: bool = False) -> None:
+    """Run what is left of the sweep in `path`, with `void_again` also what is void, and show all of its runs."""
     from emulator.campaigns import live_sweep
     from emulator.cli.progress import run_progress
     from emulator.cli.run_tables import show_run_directories
     from emulator.runs.container_testbed import testbed_named
 
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        found = live_sweep.run_sweep(testbed, path, live_sweep.read_sweep(path), report_progress)
+        begun = live_sweep.read_sweep(path)
+        found = live_sweep.run_sweep(testbed, path, begun, report_progress, void_again=void_again)
     verdicts = show_run_directories([each.path for each in found], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
     check_required(require, verdicts)
@@ -270,15 +296,15 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     is_left = manifest.progress is RunProgress.RUNNING and not written
     state = live_sweep.RunState.INTERRUPTED if is_left else manifest.progress
     row: dict[str, object] = {
-        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": state.value,
-        "jobs": f"{ended} of {manifest.jobs}",
+        "run": str(directory), "policy": manifest.policy, "queue": manifest.queue, "seed": manifest.seed,
+        "state": state.value, "jobs": f"{ended} of {manifest.jobs}",
         "verdict": manifest.verdict if manifest.progress is RunProgress.COMPLETE else "",
     }  # fmt: skip
     return [row], is_left or manifest.progress is not RunProgress.RUNNING
 
 
 def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
-    """Say in a line that nothing runs in `directory` though not all of `rows` are complete."""
+    """Say in a line that nothing runs in `directory` though not all of `rows` are complete, or some are void."""
     from emulator.model.records import RunProgress
 
     if any(row["state"] != RunProgress.COMPLETE.value for row in rows):
@@ -287,13 +313,15 @@ def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
             "left; if the testbed is still held, `testbed campaign stop` frees it first).",
             to_error=True,
         )
+    elif any(row["verdict"] == Judgement.VOID.value for row in rows):
+        say(f"What is void can run once more: `testbed campaign resume {directory} --void`.", to_error=True)
 
 
 def _row(found: RunStatus) -> dict[str, object]:
     campaign = found.run.campaign
     return {
-        "run": found.path.name, "policy": campaign.policy, "seed": found.run.seed, "state": found.state.value,
-        "jobs": f"{found.ended} of {found.jobs}", "verdict": found.verdict,
+        "run": found.path.name, "policy": campaign.policy, "queue": campaign.queue, "seed": found.run.seed,
+        "state": found.state.value, "jobs": f"{found.ended} of {found.jobs}", "verdict": found.verdict,
     }  # fmt: skip
 
 
@@ -317,8 +345,8 @@ def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list
         is_orphaned = testbed.is_orphaned(run)
     jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     row: dict[str, object] = {
-        "run": run.request.name, "policy": run.request.policy, "seed": run.request.seed, "state": run.state.value,
-        "dilation": run.request.dilation, "jobs": jobs,
+        "run": run.request.name, "policy": run.request.policy, "queue": run.request.queue, "seed": run.request.seed,
+        "state": run.state.value, "dilation": run.request.dilation, "jobs": jobs,
     }  # fmt: skip
     if is_orphaned:
         say(

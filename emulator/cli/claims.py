@@ -64,7 +64,7 @@ def claims(
     recorded = _recorded(directories or ())
     if simulate is not None:
         recorded += _simulated(simulate, jobs, topology, workers, out)
-    from emulator.reports.claim_tables import claim_objects, claim_table, part_table
+    from emulator.reports.claim_tables import OF_ONE_RUN, claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
 
@@ -73,16 +73,16 @@ def claims(
         print(json.dumps(claim_objects(decided), indent=2))
         return
     show_rows(claim_table(decided), as_json=False, title="Claims")
-    show_rows(part_table(decided), as_json=False, title="Their parts")
+    show_rows(part_table(decided), as_json=False, title=f"Their parts ({OF_ONE_RUN})")
 
 
 def _recorded(paths: Iterable[Path]) -> list[Path]:
-    """Return the runs at `paths`; what was cut short in a folder of runs is left out, and named."""
+    """Return the runs at `paths`; what does not count in a folder of runs is left out, and named."""
     found: list[Path] = []
     for path in paths:
-        whole, cut_short = whole_runs_in(path)
-        if cut_short:
-            say(f"left out: {', '.join(run.name for run in cut_short)} (cut short)", to_error=True)
+        whole, left_out = whole_runs_in(path)
+        if left_out:
+            say(f"left out: {', '.join(left_out)}", to_error=True)
         found += whole
     return found
 

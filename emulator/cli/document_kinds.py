@@ -84,6 +84,7 @@ def _check_campaign(campaign: Campaign, path: Path, named: str | None) -> None:
     from emulator.campaigns.live import arrivals_on  # only where a campaign is checked: it loads much
 
     refuse_sources(campaign, path)
+    campaign = campaign.located(path.parent)
     topology = topology_named(named or campaign.topology)
     for seed in _checked_seeds(campaign, path.parent):
         arrivals_on(topology, carrying_sources(campaign.carrying_jobs(path.parent, topology, seed)), seed)

@@ -20,6 +20,7 @@ from emulator.cli.prediction_options import Exchange, InterconnectOption
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
+from emulator.model.documents import document_text
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
@@ -40,6 +41,7 @@ DEFAULT_ITERATIONS: Final = 20
 LOG_FILE: Final = "jobs.swf"
 GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
+TOPOLOGY_FILE: Final = "topology.yaml"
 
 _OPTIONS_OF: Final = {
     "simgrid": {"grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"},
@@ -63,7 +65,9 @@ def export(
             autocompletion=topologies_and_runs,
         ),
     ],
-    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf, batsim or trace.")],
+    format_name: Annotated[
+        str, typer.Option("--format", help="simgrid or topology; or, of a run, swf, gwf, batsim or trace.")
+    ],
     grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
@@ -161,6 +165,13 @@ def _export_simgrid(source: str, stated: _Stated, out: Path | None, as_json: boo
         say(f"or both at once: sh {shlex.quote(str(folder / COMMANDS_FILE))}")
 
 
+def _export_topology(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
+    topology = _topology_of(source)
+    folder = _folder(out, f"topology-{topology.name}")
+    _write(folder, {TOPOLOGY_FILE: document_text(topology)})
+    _show(folder, [TOPOLOGY_FILE], as_json)
+
+
 def _export_swf(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     run = read_run(Path(source))
     header, records = swf_log(run)
@@ -216,6 +227,7 @@ def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, ob
 
 _FORMATS: Final[Mapping[str, Callable[[str, _Stated, Path | None, bool], None]]] = {
     "simgrid": _export_simgrid,
+    "topology": _export_topology,
     "swf": _export_swf,
     "gwf": _export_gwf,
     "batsim": _export_batsim,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from emulator.campaigns.live import arrivals_on
+from emulator.campaigns.offered_load import campaign_load
 from emulator.cli import completion
 from emulator.cli.campaign_options import (
     BandOption,
@@ -123,13 +124,15 @@ def plan_run(
             interarrival_factor=interarrival_factor, seed=seed,
         )  # fmt: skip
         run, system = _campaign(chosen, seed)
+        load = campaign_load(chosen, system, seed)
     else:
         refuse_given(context, _CAMPAIGN_OPTIONS, "only a campaign has this", instead="name one (`testbed plan W1`)")
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run, system = _matrix(validate(cells | {"dilation": requested}, Matrix, source="plan"), topology)
+        load = None
     resources = available_resources() if hosts is None else _spread(hosts, system)
     at = Dilation(likely_dilation(run, resources) if requested is None else requested)
-    _show(run, plan(run, at, resources), needed_dilation(run, resources), as_json=as_json)
+    _show(run, plan(run, at, resources), needed_dilation(run, resources), load, as_json=as_json)
 
 
 def _spread(hosts: str, system: Topology) -> Resources:
@@ -156,9 +159,10 @@ def _matrix(matrix: Matrix, topology: str | None) -> tuple[PlannedRun, Topology]
     return planned_cells(layout.cells, system, DEFAULT_REPEAT), system
 
 
-def _show(run: PlannedRun, shown: Plan, needed: float, *, as_json: bool) -> None:
+def _show(run: PlannedRun, shown: Plan, needed: float, load: float | None, *, as_json: bool) -> None:
     if as_json:
-        show_rows([_described(run, shown, max(needed, least_dilation(needed)))], as_json=True)
+        described = _described(run, shown, max(needed, least_dilation(needed)))
+        show_rows([described | {"offered_load": load}], as_json=True)
         return
     if len(run.jobs) <= _MOST_JOBS:
         show_rows(_job_rows(run, shown), as_json=False, title=f"Jobs at dilation {shown.dilation:g}")
@@ -167,6 +171,8 @@ def _show(run: PlannedRun, shown: Plan, needed: float, *, as_json: bool) -> None
         f"Memory {gigabytes(shown.memory_bytes):.2g} GB, records and input files {gigabytes(shown.disk_bytes):.2g} GB; "
         f"about {max(1, round(shown.host_duration_s / 60))} min of this host, without pilots and checks."
     )
+    if load is not None:
+        print(f"Offered load: {load:.6g} (work in one cluster, over what all processors can do while jobs arrive).")
     if shown.impossible:
         print(f"This host cannot hold it: {', '.join(constraint.name for constraint in shown.impossible)}.")
     if needed > LARGEST_DILATION:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -19,8 +19,12 @@ from emulator.cli.simulation_options import (
     EstimateFactorOption,
     FactorsOption,
     GeneratedOption,
+    InterarrivalFactorOption,
     JobsOption,
     JobsPerLinkOption,
+    MiddlewareOption,
+    ReplicasOption,
+    TimeScaleOption,
     WarmUpOption,
 )
 from emulator.fidelity.judgement import Judgement
@@ -61,21 +65,8 @@ BandOption = Annotated[
     str | None,
     typer.Option(metavar="LOW-HIGH|none", help="Band of a campaign's background load in percent, instead of its own."),
 ]
-ReplicasOption = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Replicas of every input file of a campaign, at different sites."),
-]
-InterarrivalFactorOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="F", help="Multiplies a campaign's mean interarrival time: 0.5 makes jobs come twice as often."
-    ),
-]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
-MiddlewareOption = Annotated[
-    bool | None, typer.Option(help="Add the topology's middleware overhead (default for campaigns).")
-]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
 RunOutOption = Annotated[
     Path | None, typer.Option("--out", help="Leave a run's directory here, new or empty, as a live run does.")
@@ -128,6 +119,7 @@ def simulate(
     band: BandOption = None,
     replicas: ReplicasOption = None,
     interarrival_factor: InterarrivalFactorOption = None,
+    time_scale: TimeScaleOption = None,
     jobs: JobsOption = None,
     load: LoadOption = None,
     component_limit: ComponentLimitOption = None,
@@ -152,9 +144,9 @@ def simulate(
         check_queue_name(queue)
     draw = seed if "seed" in given_options(context) else None
     prepare = partial(
-        _prepared, workload, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
+        _prepared, workload, times, tuple(extension_factors or ()), grid, draw, topology=topology, clusters=clusters,
         policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
-        interarrival_factor=interarrival_factor,
+        interarrival_factor=interarrival_factor, time_scale=time_scale,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
@@ -179,35 +171,68 @@ def _simulate_folder(
 ) -> list[Judgement]:
     """Simulate what each live run in `folder` did, each into a folder of the same name in `out`; return the verdicts.
 
-    If it fails or is interrupted, it leaves no simulation in `out`.
+    Simulations of these runs that are in `out` are kept. If it fails or is interrupted, it leaves no new one there.
 
     Raises:
-        InvalidInput: if no folder is named for them, or the one that is named is not empty.
+        InvalidInput: if no folder is named for them, or the one that is named holds something else.
     """
     from emulator.runs.folders import all_or_none, live_runs_in
-    from emulator.runs.run_directory import check_free
+    from emulator.runs.run_directory import read_manifest
 
     if out is None or jobs_out is not None:
         raise InvalidInput(
             f"{folder} is a folder of runs: name a folder for their simulations with --out (and no --jobs-out)."
         )
     found = live_runs_in(folder)
-    check_free(out)
+    before = _simulations_in(out)
     compile_simulator(partial(prepare, found.runs[0]))
     from emulator.campaigns.simulated import simulate_prepared
     from emulator.cli.simulation_tables import show_simulations
 
     # All are read before the first is simulated, so that a bad one leaves nothing half done.
     prepared = {run.name: prepare(run) for run in found.runs}
+    kept = [name for name in prepared if name in before]
+    _check_recorded(out, {name: prepared.pop(name) for name in kept})
     with all_or_none([out / name for name in prepared]):
         simulated = {
             name: (subject, simulate_prepared(subject, options, None, out / name))
             for name, (subject, options) in prepared.items()
         }
-    verdicts = show_simulations(simulated, as_json=as_json)
+    verdicts = show_simulations(simulated, as_json=as_json) if simulated or as_json else []
+    if kept:
+        say(f"Simulated before, and kept: {', '.join(kept)}.", to_error=True)
+        verdicts += [Judgement(read_manifest(out / name).verdict) for name in kept]
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
     return verdicts
+
+
+def _simulations_in(out: Path) -> set[str]:
+    """Return the names of the simulations in the folder `out`.
+
+    Raises:
+        InvalidInput: if it holds something else.
+    """
+    from emulator.model.records import RunKind
+    from emulator.runs.folders import is_folder_of_runs, runs_in
+    from emulator.runs.run_directory import check_free, read_manifest
+
+    runs = runs_in(out) if is_folder_of_runs(out) else []
+    if not runs or any(read_manifest(run).kind is not RunKind.SIMULATION for run in runs):
+        check_free(out)
+    return {run.name for run in runs}
+
+
+def _check_recorded(out: Path, prepared: Mapping[str, tuple[SimulatedWorkload, SimulationOptions]]) -> None:
+    """Raise `InvalidInput` unless each folder in `out` that is named holds the simulation that was `prepared`."""
+    from emulator.campaigns.simulated import is_recorded
+
+    for name, (subject, options) in prepared.items():
+        if not is_recorded(out / name, subject, options):
+            raise InvalidInput(
+                f"{out / name}: is no whole simulation of that run, as it is now, under these options (remove it, or "
+                "choose another folder with --out)."
+            )
 
 
 def _say_what_is_recorded(out: Path | None, warm_up: int) -> None:
@@ -230,7 +255,7 @@ def _check_subject(context: typer.Context, workload: str | None, like: Path | No
 def _prepared(
     workload: str | None,
     times: Times | None,
-    extension_factors: str | None,
+    extension_factors: tuple[str, ...],
     grid: int | None,
     draw: int | None,
     like: Path | None,

@@ -13,6 +13,7 @@ from emulator.cli.foreign_text import say, say_left_out
 from emulator.cli.tables import show_rows
 from emulator.fidelity.judgement import Judgement
 from emulator.model.counts import number_of
+from emulator.model.times import TimeSource
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
@@ -21,6 +22,9 @@ from emulator.simulator.simulation import SimulationResult
 from workloads.swf import Remark
 
 _SHOWN_REMARKS: Final = 10
+
+BATCHES_INDEPENDENT: Final = "batches of jobs taken as independent"
+"""What is said beside the intervals of one simulation, which are too narrow where it is short."""
 
 
 def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> Judgement:
@@ -68,14 +72,26 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     times = subject.times
     if times is None:
         return
-    by_source = times.jobs_by_source().items()
-    jobs = ", ".join(f"{number_of(number, 'job')} {source}" for source, number in by_source)
-    say(f"Execution times: {jobs}.", to_error=True)
+    in_table = None if times.table is None else times.jobs_in_table()
+    say(f"Execution times: {times_sentence(times.jobs_by_source(), in_table)}", to_error=True)
     for application in times.assumed_lengths():
         say(
             f"Jobs of {application!r} do not state how long they run: {UNSTATED_ITERATIONS} iterations are assumed.",
             to_error=True,
         )
+
+
+def times_sentence(by_source: Mapping[str, int], in_table: int | None) -> str:
+    """Return how many jobs got their times from each source and, with a table of factors, how many are in that.
+
+    With a table, that no job is measured is said, too.
+    """
+    always = () if in_table is None else (TimeSource.MEASURED,)
+    sources = [each for each in TimeSource if by_source.get(each) or each in always]
+    jobs = ", ".join(f"{number_of(by_source.get(each, 0), 'job')} {each}" for each in sources)
+    if in_table is None:
+        return f"{jobs}."
+    return f"{jobs}. The table held the factors of {number_of(in_table, 'job')}."
 
 
 def _say_what_was_ended(subject: SimulatedWorkload, result: SimulationResult) -> None:
@@ -125,9 +141,7 @@ def statistics_rows(subject: SimulatedWorkload, result: SimulationResult) -> lis
         "topology": subject.topology.name,
         "policy / queue": f"{subject.policy or default_policy(subject.queue)} / {subject.queue}",
         "jobs finished": f"{found.jobs_finished} of {found.jobs_arrived}",
-        "response time (s)": _interval(found.response_s),
-        "  single-component jobs": _interval(found.local_response_s),
-        "  multicomponent jobs": _interval(found.global_response_s),
+        **_responses(found),
         "wait time (s)": found.total.wait_s,
         "execution time (s)": found.total.execution_s,
         "gross utilization": found.gross_utilization,
@@ -147,6 +161,21 @@ def _background_and_verdict(result: SimulationResult) -> dict[str, Any]:
     if not found and verdict.judgement is Judgement.VALID:
         return {}
     return {**found, "verdict": "; ".join([verdict.judgement.value, *verdict.reasons])}
+
+
+def _responses(found: Statistics) -> dict[str, str]:
+    """Return the mean responses with their intervals, and what these take for granted; a saturated mean has none."""
+    shown: dict[str, Interval | None] = {
+        "response time (s)": found.response_s,
+        "  single-component jobs": found.local_response_s,
+        "  multicomponent jobs": found.global_response_s,
+    }
+    if found.saturated:
+        shown = {name: around and Interval(around.mean, None, None) for name, around in shown.items()}
+    rows = {name: _interval(around) for name, around in shown.items()}
+    if any(around is not None and around.low is not None for around in shown.values()):
+        rows["  intervals"] = BATCHES_INDEPENDENT
+    return rows
 
 
 def _interval(around: Interval | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -16,16 +15,20 @@ from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import simulations_progress
+from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.simulation_options import (
     EstimateFactorOption,
     FactorsOption,
     GeneratedOption,
+    InterarrivalFactorOption,
     JobsOption,
     JobsPerLinkOption,
+    MiddlewareOption,
+    ReplicasOption,
+    TimeScaleOption,
     WarmUpOption,
 )
-from emulator.cli.tables import show_rows
-from emulator.model.counts import number_of
+from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
 
@@ -33,11 +36,6 @@ if TYPE_CHECKING:
     from emulator.campaigns.simulation_sweep import SimulationSweep
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
-ALIKE: Final = (
-    "All {seeds} seeds gave the same in {alike} of {cells}, because nothing is drawn there: such a cell counts "
-    "as one simulation (n = 1) and has no interval."
-)
-SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
 
 WorkloadArgument = Annotated[
     str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
@@ -81,6 +79,10 @@ def sweep(
     jobs: JobsOption = None,
     quota: QuotaOption = None,
     band: BandOption = None,
+    replicas: ReplicasOption = None,
+    interarrival_factor: InterarrivalFactorOption = None,
+    time_scale: TimeScaleOption = None,
+    middleware: MiddlewareOption = None,
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
     estimate_factor: EstimateFactorOption = None,
@@ -89,6 +91,7 @@ def sweep(
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
     out: ResultsOption = None,
+    require: RequireOption = Judgement.SUSPECT,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a workload over policies, queues, loads and seeds, on all processors.
@@ -98,32 +101,28 @@ def sweep(
     named, queued = _names(policies, check_policy_name), _names(queues, check_queue_name)
     prepare = partial(
         _prepared, named, queued, loads, seeds, workload=workload, topology=topology, clusters=clusters, jobs=jobs,
-        quota=quota, band=band, factors=extension_factors, grid=grid, warm_up_jobs=warm_up,
+        quota=quota, band=band, replicas=replicas, interarrival_factor=interarrival_factor, time_scale=time_scale,
+        middleware=middleware, factors=tuple(extension_factors or ()), grid=grid, warm_up_jobs=warm_up,
         estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.simulation_sweep import sweep_workload
-    from emulator.reports.simulation_sweep_files import cell_rows, write_sweep
+    from emulator.cli.sweep_tables import show_cells
+    from emulator.reports.simulation_sweep_files import write_sweep
     from emulator.simulator.parallel_simulations import ParallelSimulations, Workforce
 
     asked = prepare()
+    record = asked.record()
     force = Workforce(workers, scheduler)
     folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
     with force.assembled() as client, simulations_progress("sweep") as report_progress:
         simulations = ParallelSimulations(client, folder / OUTCOMES_FILE, report_progress)
         cells = sweep_workload(asked, simulations)
         simulations.tidy()
-    write_sweep(cells, folder)
-    rows = cell_rows(cells)
-    if as_json:
-        print(json.dumps(rows, indent=2, allow_nan=False))
-    else:
-        first = rows[0] if any(row["response_over_first"] is not None for row in rows) else None
-        show_rows([_shown(row, first) for row in rows], as_json=False, title=f"Sweep of {workload}")
-    alike = sum(cell.replications == 1 for cell in cells)
-    if seeds > 1 and alike:
-        print(ALIKE.format(seeds=seeds, alike=alike, cells=number_of(len(cells), "cell")), file=sys.stderr)
+    write_sweep(cells, record, folder)
+    show_cells(cells, workload, as_json=as_json)
     print(f"Results: {folder}", file=sys.stderr)
+    check_required(require, (verdict for cell in cells for verdict in cell.verdicts))
 
 
 def _prepared(
@@ -134,7 +133,8 @@ def _prepared(
     Raises:
         TestbedError: if a document, a name or an option is wrong.
     """
-    from emulator.campaigns.simulation_sweep import SimulationSweep, SweptWorkload, parsed_loads
+    from emulator.campaigns.simulation_sweep import SimulationSweep, parsed_loads
+    from emulator.campaigns.swept_workload import SweptWorkload
 
     asked = SimulationSweep(SweptWorkload(**stated), policies, queues, parsed_loads(loads), seeds)
     asked.names()
@@ -159,21 +159,3 @@ def _names(text: str | None, check: Callable[[str], None]) -> tuple[str | None, 
     for name in named:
         check(name)
     return named or (None,)
-
-
-def _shown(row: dict[str, object], first: dict[str, object] | None) -> dict[str, object]:
-    """Return what the table shows of a cell; `first` is the cell that others are compared with, if there are any."""
-    shown: dict[str, object] = {name: row[name] for name in ("policy", "queue", "load", "n")}
-    shown |= {text: _with_interval(row, quantity) for quantity, text in SHOWN.items()}
-    if first is not None:
-        shown[f"response over {first['policy']} / {first['queue']}"] = _with_interval(row, "response_over_first")
-    return shown | {"saturated": f"{row['saturated']:.0%}", "verdict": row["verdicts"]}
-
-
-def _with_interval(row: dict[str, object], quantity: str) -> str:
-    from emulator.reports.text import with_interval
-
-    value, low, high = (row[f"{quantity}{end}"] for end in ("", "_low", "_high"))
-    if not isinstance(value, float):
-        return ""
-    return with_interval(value, low if isinstance(low, float) else None, high if isinstance(high, float) else None)

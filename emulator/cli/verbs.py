@@ -72,7 +72,9 @@ VERBS: Final = {
         "Watch a running testbed in the terminal: clusters, queue, jobs and verdict lights; q quits.", "live"
     ),
     "monitor": Verb("Start Prometheus beside a running testbed, to see its metrics over time.", "live"),
-    "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
+    "replay": Verb(
+        "Make every decision of a run, or of all runs in a folder, again from its record; exits 1 if one differs."
+    ),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",
         "live",

@@ -113,6 +113,20 @@ def mean_of_paired_ratios(numerators: Sequence[float], denominators: Sequence[fl
     return mean([above / under for above, under in zip(numerators, denominators, strict=True)])
 
 
+def quotient(above: Estimate, below: Estimate) -> Estimate:
+    """Return the ratio of two independent positive values, with an interval from those of their logarithms.
+
+    It has none where either value has none, or one that reaches zero.
+    """
+    ratio, n = above.value / below.value, min(above.n, below.n)
+    if above.low is None or above.high is None or below.low is None or below.high is None:
+        return Estimate(ratio, None, None, n)
+    if min(above.low, below.low) <= 0:
+        return Estimate(ratio, None, None, n)
+    half = math.hypot(math.log(above.high / above.low) / 2, math.log(below.high / below.low) / 2)
+    return Estimate(ratio, ratio * math.exp(-half), ratio * math.exp(half), n)
+
+
 def _log_mean_variance(values: Sequence[float]) -> float:
     return statistics.variance(values) / len(values) / statistics.fmean(values) ** 2
 

@@ -78,6 +78,8 @@ def _processes(cell: Cell, jobs: Sequence[JobView]) -> Iterator[BorderExchangeRo
             for direction in DIRECTIONS
             if all(direction in exchange for exchange in exchanges)
         }
+        totals_s = [sum(exchange.values()) for exchange in exchanges]
+        around = mean_of_positive(totals_s) or Estimate(statistics.fmean(totals_s), None, None, len(totals_s))
         yield BorderExchangeRow(
             **cell.columns,
             interconnect=interconnect(jobs),
@@ -86,7 +88,9 @@ def _processes(cell: Cell, jobs: Sequence[JobView]) -> Iterator[BorderExchangeRo
             column=process // per_column,
             row=process % per_column,
             component=_component(cell, process),
-            total_s=statistics.fmean(sum(exchange.values()) for exchange in exchanges),
+            total_s=around.value,
+            ci_low=around.low,
+            ci_high=around.high,
             n=len(exchanges),
             **by_direction,
         )

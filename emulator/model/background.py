@@ -147,20 +147,24 @@ class Background(DocumentModel):
     """A background load that is held in a band.
 
     `band` holds the least and the most share of all processors. Below it dummy jobs are injected, above it they are
-    killed. A run is void if the load was above its band for more than `void_after_s` and no dummy job was left.
+    killed. A run is void if the load was above its band for more than `void_after_s` and no dummy job was left. A log
+    of `local_jobs` that has another digest than `log_digest` is refused; None takes any.
     """
 
     band: tuple[Share, Share]
     scope: Scope = Scope.SYSTEM
     local_jobs: LocalJobs = NO_LOCAL_JOBS
+    log_digest: str | None = None
     void_after_s: Annotated[PositiveFloat, Field(le=86_400)] = DEFAULT_VOID_AFTER_S
     dummy: DummyJobs = DummyJobs()
 
     @model_validator(mode="after")
-    def _is_a_band(self) -> Self:
+    def _is_a_band_with_its_log(self) -> Self:
         low, high = self.band
         if low >= high:
             raise ValueError(f"band: its upper end must be above its lower end {low:g}, not {high:g}")
+        if self.log_digest is not None and self.log is None:
+            raise ValueError("log_digest: goes with a log (local_jobs: FILE.swf); leave it out")
         return self
 
     @property

@@ -70,7 +70,8 @@ class BorderExchangeRow(CellRow):
     """The border exchange time of one process over all iterations, by direction: the mean of a cell's `n` runs.
 
     `process` is its rank, `column` (from the left) and `row` (from the bottom) its place in the process grid, and
-    `component` its component, all from 0. Directions are missing where all borders are exchanged at once.
+    `component` its component, all from 0. Directions are missing where all borders are exchanged at once. The 95% CI is
+    that of `total_s`.
     """
 
     components: Sizes = ()
@@ -85,6 +86,8 @@ class BorderExchangeRow(CellRow):
     left_s: float | None = None
     right_s: float | None = None
     total_s: float
+    ci_low: float | None = None
+    ci_high: float | None = None
     n: int
 
 

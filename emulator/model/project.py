@@ -24,6 +24,7 @@ MANUAL = PROJECT_ROOT / "docs"
 """The folder of the manual's pages."""
 
 SECTIONS = {
+    "archive": ("run-a-campaign", "What to archive for a paper"),
     "background": ("run-a-campaign", "Background load"),
     "bandwidths": ("files", "Bandwidths"),
     "campaign": ("formats", "A campaign"),
@@ -71,10 +72,26 @@ def locate(kind: str, name_or_path: str, folder: Path) -> Path:
     Raises:
         UnknownName: if there is no such file; the message lists the names that exist.
     """
-    path = Path(name_or_path)
-    if path.suffix.lower() in DOCUMENT_SUFFIXES or os.sep in name_or_path:
+    if is_path(name_or_path):
         return _existing(kind, name_or_path)
     return folder / f"{named_among(kind, name_or_path, names_in(folder))}.yaml"
+
+
+def is_path(name_or_path: str) -> bool:
+    """Return whether a document is named by the path of its file, not by a name."""
+    return Path(name_or_path).suffix.lower() in DOCUMENT_SUFFIXES or os.sep in name_or_path
+
+
+def path_beside(folder: Path, stated: str) -> str:
+    """Return the path of the file that a document in `folder` states: relative to that folder.
+
+    A file that is not there, but in the working directory, is taken from there, as it always was.
+    """
+    try:
+        is_only_here = Path(stated).is_file() and not (folder / stated).is_file()
+    except OSError:  # what no file can be called
+        return stated
+    return stated if is_only_here or folder == Path() else str(folder / stated)
 
 
 def names_in(folder: Path) -> list[str]:

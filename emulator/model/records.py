@@ -319,7 +319,9 @@ class Manifest(DocumentModel):
     The links of `unshaped_clusters` were real: they were neither shaped nor measured. `defects` are figures that were
     called valid and failed a later check, one sentence each. `plan` holds the dilation of each problem and how it was
     found; of old runs it is a prediction. `background` says how the background load kept to its band, and `simulated`
-    what a simulation was made from: the run that it is like, and where its execution times come from.
+    what a simulation was made from: the run that it is like, and where its execution times come from. `like` is the
+    directory, without the folders around it, of the live run whose schedule a live run repeats. `versions` says which
+    program made the run, and on what.
     Execution times, arrivals, scans, overhead and files of the workload were divided by `time_scale`; all records are
     in divided seconds.
     """
@@ -348,6 +350,7 @@ class Manifest(DocumentModel):
     missing_traffic_share: float | None = None
     background: dict[str, Any] | None = None
     simulated: dict[str, Any] | None = None
+    like: str | None = None
     plan: dict[str, Any] | None = None
     host_began_at: str
     host_ended_at: str | None = None

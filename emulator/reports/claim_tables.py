@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from emulator.reports.text import with_interval
 from emulator.studies.claims import DecidedClaim, Decision
+
+OF_ONE_RUN: Final = "with one run of a case, batches of its jobs are taken as independent"
+"""What is said beside the parts of claims that recorded runs decide."""
 
 
 def claim_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:

@@ -197,9 +197,11 @@ def finished_names(run: RunRecords) -> set[str]:
 
 
 def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
-    """Return every quantity of a run, by name and statistic; times and transfers are those of the jobs with `names`."""
-    finished = [job for job in run.jobs if job.state == JobState.FINISHED]
-    compared = [job for job in finished if job.name in names]
+    """Return every quantity of a run, by name and statistic; times and transfers are those of the jobs with `names`.
+
+    The makespan ends with the last of these jobs, and so does the time over which the use by all jobs is counted.
+    """
+    compared = [job for job in run.jobs if job.state == JobState.FINISHED and job.name in names]
     found: dict[tuple[str, str], float] = {}
     times = {name: sorted_times(compared, column) for column, name in TIMES.items()}
     numbers = {job.job for job in compared}
@@ -212,7 +214,7 @@ def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, st
                 value = statistics.fmean(values) if share is None else quantile(values, share)
                 found[name, statistic] = value
     first_s = min((_arrival_s(job) for job in run.jobs), default=0.0)
-    last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
+    last_s = max((job.finished_s for job in compared if job.finished_s is not None), default=None)
     if last_s is not None:
         found[MAKESPAN, ""] = last_s - first_s
     utilization = gross_utilization(run.jobs, run.components, run.manifest.topology.processors, first_s, last_s)

@@ -15,7 +15,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
 from emulator.model.whole_files import written_whole
 from emulator.reports.attribution_tables import ATTRIBUTION_TITLE, INVARIANCE_TITLE, attribution_table, invariance_table
-from emulator.reports.claim_tables import claim_table, part_table
+from emulator.reports.claim_tables import OF_ONE_RUN, claim_table, part_table
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import svg_of
@@ -84,7 +84,8 @@ def _claims(runs: Sequence[ReportedRun]) -> list[str]:
     if not decided:
         return []
     parts = [row for row in part_table(decided) if row["value [95%]"]]
-    said = paragraph("Parts for which no run is given, or whose quantity no run records, are left out below.")
+    left_out = "Parts for which no run is given, or whose quantity no run records, are left out below"
+    said = paragraph(f"{left_out}; {OF_ONE_RUN}.")
     return [heading, html_table(claim_table(decided)), said, html_table(parts)]
 
 

@@ -1,14 +1,19 @@
-"""A sweep of simulations as files: a row per simulation, a row per cell with intervals, and response against load."""
+"""A sweep of simulations as files: a row per simulation, a row per cell with intervals, and response against load.
+
+A further file holds all that the sweep was made from.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.campaigns.simulation_sweep import QUANTITIES, SimulationSweepCell
 from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
+from emulator.fidelity.judgement import Judgement
 from emulator.model.whole_files import written_whole
 from emulator.reports.figures.drawing import COLOURS, LINES, one_legend, panels, write_figures
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
@@ -19,16 +24,21 @@ if TYPE_CHECKING:
 
 SIMULATIONS_FILE: Final = "simulations.csv"
 CELLS_FILE: Final = "cells.csv"
+INPUTS_FILE: Final = "inputs.json"
 FIGURE: Final = "response-by-load"
 _DRAWN: Final = {"response_s": "response time (s)", "wait_s": "wait time (s)"}
 
 
-def write_sweep(cells: Sequence[SimulationSweepCell], folder: Path) -> None:
-    """Write the tables of a sweep into `folder`, and the figure if it went over loads; equal sweeps give equal bytes.
+def write_sweep(cells: Sequence[SimulationSweepCell], record: Mapping[str, Any], folder: Path) -> None:
+    """Write the tables of a sweep and its `record` into `folder`, and the figure if it went over loads.
+
+    Equal sweeps give equal bytes.
 
     Raises:
         InvalidInput: if they cannot be written there.
     """
+    with written_whole(folder / INPUTS_FILE) as text:
+        text.write(json.dumps(record, indent=2) + "\n")
     _write(folder / SIMULATIONS_FILE, simulation_rows(cells))
     _write(folder / CELLS_FILE, cell_rows(cells))
     if len({cell.load for cell in cells}) > 1:
@@ -38,7 +48,7 @@ def write_sweep(cells: Sequence[SimulationSweepCell], folder: Path) -> None:
 def simulation_rows(cells: Sequence[SimulationSweepCell]) -> list[dict[str, Any]]:
     """Return a row per simulation."""
     return [
-        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "seed": seed, **outcome}
+        {"policy": cell.policy, "queue": cell.queue, "load": outcome["load"], "seed": seed, **outcome}
         for cell in cells
         for seed, outcome in enumerate(cell.outcomes)
     ]
@@ -48,15 +58,26 @@ def cell_rows(cells: Sequence[SimulationSweepCell]) -> list[dict[str, Any]]:
     """Return a row per policy, queue and load: means over `n` replications with 95% intervals.
 
     `response_over_first` is the mean response over that under the first policy and queue at the same load, paired by
-    seed: with each seed both met the same jobs.
+    seed: with each seed both met the same jobs. There is none where a simulation is void or lost jobs: a policy that
+    loses its longest jobs would have the lower mean.
     """
-    first = {cell.load: cell for cell in cells if _scheduling(cell) == _scheduling(cells[0])}
+    first = _first_by_load(cells)
     return [
-        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "n": cell.replications,
+        {"policy": cell.policy, "queue": cell.queue, "load": cell.offered_load, "n": cell.replications,
          "saturated": cell.saturated, "verdicts": " ".join(cell.verdicts), **_estimates(cell),
-         **_ends("response_over_first", _over(cell, first[cell.load]))}
+         **_ends("response_over_first", _over(cell, first[cell.load])),
+         "jobs_given_up": cell.jobs_given_up, "jobs_reached_limit": cell.jobs_reached_limit}
         for cell in cells
     ]  # fmt: skip
+
+
+def cells_without_ratio(cells: Sequence[SimulationSweepCell]) -> int:
+    """Return how many cells have no ratio to the first policy and queue, because one of the two is not comparable."""
+    first = _first_by_load(cells)
+    return sum(
+        _scheduling(cell) != _scheduling(cells[0]) and not (cell.is_comparable and first[cell.load].is_comparable)
+        for cell in cells
+    )
 
 
 def load_figure(cells: Sequence[SimulationSweepCell]) -> ReportFigure:
@@ -64,7 +85,7 @@ def load_figure(cells: Sequence[SimulationSweepCell]) -> ReportFigure:
     return ReportFigure(
         FIGURE,
         "Response and wait by load",
-        "Means over the seeds with 95% intervals; hollow points: some simulations saturated.",
+        "Means over the seeds with 95% intervals; hollow points: some simulations saturated or are void.",
         _figure_rows(cells),
         lambda: _draw(cells),
     )
@@ -89,8 +110,18 @@ def _scheduling(cell: SimulationSweepCell) -> tuple[str, str]:
     return cell.policy, cell.queue
 
 
+def _first_by_load(cells: Sequence[SimulationSweepCell]) -> dict[float | None, SimulationSweepCell]:
+    """Return the cell under the first policy and queue at each load."""
+    return {cell.load: cell for cell in cells if _scheduling(cell) == _scheduling(cells[0])}
+
+
 def _over(cell: SimulationSweepCell, first: SimulationSweepCell) -> Estimate | None:
-    """Return the mean response in a cell over that in the first one; None for that one itself."""
+    """Return the mean response in a cell over that in the first one.
+
+    It is None for that one itself, and where one of them is not comparable.
+    """
+    if not (cell.is_comparable and first.is_comparable):
+        return None
     pairs = [
         (outcome["response_s"], other["response_s"])
         for outcome, other in zip(cell.outcomes, first.outcomes, strict=True)
@@ -131,7 +162,7 @@ def _draw(cells: Sequence[SimulationSweepCell]) -> Figure:
 
 def _draw_line(axis: Axes, cells: Sequence[SimulationSweepCell], quantity: str, place: int, text: str) -> None:
     drawn = sorted((cell for cell in cells if quantity in cell.means), key=lambda cell: cell.load or 0.0)
-    points = [(cell.load or 0.0, cell.means[quantity], cell.saturated) for cell in drawn]
+    points = [(cell.load or 0.0, cell.means[quantity], _is_doubtful(cell)) for cell in drawn]
     if not points:
         return
     colour = COLOURS[place % len(COLOURS)]
@@ -141,6 +172,10 @@ def _draw_line(axis: Axes, cells: Sequence[SimulationSweepCell], quantity: str, 
         loads, values, yerr=halves, color=colour, linestyle=LINES[place % len(LINES)], linewidth=1.2, elinewidth=0.7,
         label=text,
     )  # fmt: skip
-    for load, around, saturated in points:
+    for load, around, doubtful in points:
         axis.plot([load], [around.value], "o", color=colour, markersize=3,
-                  markerfacecolor="none" if saturated > 0 else colour)  # fmt: skip
+                  markerfacecolor="none" if doubtful else colour)  # fmt: skip
+
+
+def _is_doubtful(cell: SimulationSweepCell) -> bool:
+    return cell.saturated > 0 or Judgement.VOID in cell.verdicts

@@ -103,7 +103,7 @@ def study_page(result: StudyResult) -> str:
     turning = turning_table(result)
     if turning:
         varied = "the load" if scale.steady else "the interarrival times"
-        sections += [f"## Orderings that vanish or flip with {varied} (ratios in brackets)", markdown_table(turning)]
+        sections += [f"## Verdicts that change with {varied} (ratios in brackets)", markdown_table(turning)]
     return "\n\n".join(sections) + "\n"
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from emulator.fidelity.intervals import Estimate
-from emulator.studies.claims import ClaimOutcome, DecidedClaim, Decision
+from emulator.studies.claims import DecidedClaim
 from emulator.studies.simulation_study import StudyResult
 
 
@@ -63,7 +62,7 @@ def study_part_table(result: StudyResult) -> list[dict[str, Any]]:
 
 
 def turning_table(result: StudyResult) -> list[dict[str, Any]]:
-    """Return a row per part that shows at one load and does not at another: where orderings vanish or flip."""
+    """Return a row per part whose verdict is not the same at all loads: where orderings vanish or flip."""
     rows: list[dict[str, Any]] = []
     by_claim: dict[str, list[DecidedClaim]] = {}
     for decided in result.claims:
@@ -71,7 +70,7 @@ def turning_table(result: StudyResult) -> list[dict[str, Any]]:
     for name, at_loads in by_claim.items():
         ordered = sorted(at_loads, key=lambda decided: decided.at)
         for parts in zip(*(decided.decisions for decided in ordered), strict=True):
-            if _turns(parts):
+            if len({part.verdict for part in parts}) > 1:
                 verdicts = {
                     decided.at: str(part.verdict) if part.value is None else f"{part.verdict} ({part.value:.2f})"
                     for decided, part in zip(ordered, parts, strict=True)
@@ -87,11 +86,6 @@ def interval_text(around: Estimate | None) -> str:
     if around.low is None or around.high is None:
         return f"{around.value:.4g}"
     return f"{around.value:.4g} ± {(around.high - around.low) / 2:.2g}"
-
-
-def _turns(parts: Sequence[Decision]) -> bool:
-    verdicts = {part.verdict for part in parts}
-    return ClaimOutcome.NOT_SHOWN in verdicts and len(verdicts) > 1
 
 
 def _rounded(value: float | None) -> float | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from emulator.campaigns.offered_load import recorded_load
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.interconnects import Interconnects
 from emulator.model.job import JobState
@@ -44,6 +45,7 @@ class FactorEstimate:
 class Summary:
     """A run's figures; `times` by column, `utilization` the gross one of a campaign (None without executions).
 
+    `offered_load` is that of a campaign's jobs, None if nobody knows how long they take in one cluster.
     `factors` are those among its jobs. A measurement has none: its records hold the factors that it measured.
     """
 
@@ -53,6 +55,7 @@ class Summary:
     cancelled: int
     times: dict[str, Estimate | None]
     utilization: float | None
+    offered_load: float | None
     late_phase_share: float | None
     factors: tuple[FactorEstimate, ...]
 
@@ -68,6 +71,7 @@ def summarize(records: RunRecords) -> Summary:
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: _mean_time(finished, column) for column in TIMES},
         utilization=_utilization(records, finished) if is_stream else None,
+        offered_load=recorded_load(records.manifest),
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished, records.manifest.topology.interconnects)) if is_stream else (),
     )

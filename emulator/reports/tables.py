@@ -16,6 +16,9 @@ from emulator.reports.text import with_interval
 POLICIES_KIND: Final = "policies-over-seeds"
 """What stands in place of the kind of a run in the object of `policies_object`."""
 
+INDEPENDENT: Final = "jobs taken as independent"
+"""What is said beside intervals over the jobs of one run, which are too narrow where jobs wait for one another."""
+
 
 def run_object(summary: Summary, label: str) -> dict[str, Any]:
     """Return everything that a report says of one run, under its label, for programs."""
@@ -37,6 +40,7 @@ def run_object(summary: Summary, label: str) -> dict[str, Any]:
         "cancelled": summary.cancelled,
         "wait_times": "paced" if _is_paced(summary) else "unpaced",
         **{column: _estimate_object(summary.times[column]) for column in TIMES},
+        "offered_load": summary.offered_load,
         "gross_utilization": summary.utilization,
         "late_phase_share": summary.late_phase_share,
         "measured_extension_factors": [row.model_dump(mode="json") for row in summary.records.extension_factors],
@@ -160,11 +164,17 @@ def _column(summary: Summary) -> dict[str, str]:
         "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
         "wait times": "paced" if _is_paced(summary) else "unpaced",
         **{_title(column): _shown(summary.times[column]) if is_stream else "" for column in TIMES},
+        "intervals of times": INDEPENDENT if is_stream and _has_intervals(summary) else "",
+        "offered load": "" if summary.offered_load is None else f"{summary.offered_load:.6g}",
         "gross utilization": _percent(summary.utilization),
         "late phases": _percent(summary.late_phase_share),
         "verdict": manifest.verdict,
         "because": "\n".join(manifest.verdict_reasons),
     }
+
+
+def _has_intervals(summary: Summary) -> bool:
+    return any(around is not None and around.low is not None for around in summary.times.values())
 
 
 def _title(column: str) -> str:

@@ -14,6 +14,7 @@ run_directory        rows as a run's files, and these read back
 appended_files       files that grow by whole lines, also where the disk is full for a while
 folders              folders of runs
 surroundings         the host and the versions, as a manifest records them
+program_version      which program made a run: a digest of its sources, and its commit
 
 What is observed meanwhile:
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,11 +13,16 @@ from typing import Final
 
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
-from emulator.model.records import MANIFEST_FILE, RunKind, RunProgress
+from emulator.model.records import MANIFEST_FILE, Manifest, RunKind, RunProgress
 from emulator.runs.run_directory import read_manifest, was_cut_short
 
 SWEEP_FILE: Final = "sweep.json"
 """The file in the folder of a live sweep that lists its runs in order."""
+
+VOID_ASIDE: Final = "void"
+"""What follows the name of a void run, with a dash, when it was moved aside for another one in its place."""
+
+_MOVED_ASIDE: Final = re.compile(rf"(.+)-{VOID_ASIDE}(-[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +50,19 @@ def runs_in(path: Path) -> list[Path]:
     return sorted(found, key=lambda run: (_place(run.name, listed), run.name))
 
 
-def whole_runs_in(path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the runs in the folder `path` that were not cut short, and those that were; `path` itself if it is a run.
+def whole_runs_in(path: Path) -> tuple[list[Path], list[str]]:
+    """Return the runs in the folder `path` that count, and the names of all others; `path` itself if it is a run.
+
+    Those were cut short, or were void and have run once more, which stands beside the name.
 
     Raises:
         InvalidInput: if a run's manifest holds what it should not.
     """
     if not is_folder_of_runs(path):
         return [path], []
-    found = runs_in(path)
-    whole = [run for run in found if read_manifest(run).progress is RunProgress.COMPLETE]
-    return whole, [run for run in found if run not in whole]
+    reasons = {run: _why_not_counted(run, read_manifest(run)) for run in runs_in(path)}
+    left_out = [f"{run.name} ({reason})" for run, reason in reasons.items() if reason]
+    return [run for run, reason in reasons.items() if not reason], left_out
 
 
 def live_runs_in(folder: Path) -> LiveRuns:
@@ -95,6 +103,16 @@ def _place(name: str, listed: Sequence[str]) -> int:
     """Return the place of a run among those `listed`: its own, or that of the run that it repeats; else after all."""
     own = [folder for folder in listed if name == folder or name.startswith(f"{folder}-")]
     return listed.index(max(own, key=len)) if own else len(listed)
+
+
+def _why_not_counted(run: Path, manifest: Manifest) -> str:
+    """Return why a run does not count beside the others of its folder; empty if it does."""
+    if manifest.progress is not RunProgress.COMPLETE:
+        return "cut short"
+    moved = _MOVED_ASIDE.fullmatch(run.name)
+    if moved is None or manifest.verdict != Judgement.VOID or not (run.with_name(moved[1]) / MANIFEST_FILE).is_file():
+        return ""
+    return "void, and run once more"
 
 
 def _why_left_out(run: Path) -> str:

@@ -1,7 +1,7 @@
 """Making a run's recorded decisions again, offline: from its directory, with the discipline and policy it names.
 
 The record of a run begins with its request. The decisions follow, each with the state it was made on. Each attempt of a
-resumed run is replayed separately.
+resumed run is replayed separately, and so is each run in a folder.
 
 Decisions that were moved within the record, or removed from it, are differences, too. Many of them change nothing that
 later decisions show, so that this is read from the numbers of the events and decisions. A decision that is missing
@@ -10,7 +10,7 @@ after all others is only noticed if it placed a job.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from emulator.policies.factory import deciders
 from emulator.policies.nodes.stated import stated_limits
 from emulator.policies.protocols import Start
 from emulator.policies.replay import Difference, Replay, replay
+from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import attempts, read_manifest
 
 
@@ -35,13 +36,43 @@ def replay_run(path: Path) -> Replay:
     Raises:
         InvalidInput: if there is no run's directory, or its record is not one of decisions, or holds none.
     """
-    found = _together([_replay_attempt(folder) for folder in attempts(path)])
+    found = _replay_attempts(path)
     if not found.decisions:
         raise InvalidInput(
             f"{path}: holds no decisions ({DECISIONS_FILE}), so nothing can be replayed; "
             "name the directory of a live run with this file."
         )
     return found
+
+
+def replay_runs(folder: Path) -> dict[str, Replay]:
+    """Make all decisions of each run in `folder` again, and return how they differ, by the names of the runs.
+
+    A run without decisions, such as a simulation, has none.
+
+    Raises:
+        InvalidInput: if no run there has decisions, or a record is not one of decisions.
+    """
+    found = {run.name: _replay_attempts(run) for run in runs_in(folder)}
+    if not any(each.decisions for each in found.values()):
+        raise InvalidInput(
+            f"{folder}: none of its runs holds decisions ({DECISIONS_FILE}), so nothing can be replayed; name a folder "
+            "of live runs with these files."
+        )
+    return found
+
+
+def together(replays: Iterable[Replay]) -> Replay:
+    """Return several replays as one."""
+    found = list(replays)
+    return Replay(
+        sum(each.decisions for each in found),
+        tuple(difference for each in found for difference in each.differences),
+    )
+
+
+def _replay_attempts(path: Path) -> Replay:
+    return together(_replay_attempt(folder) for folder in attempts(path))
 
 
 def _replay_attempt(folder: Path) -> Replay:
@@ -115,10 +146,3 @@ def _without_decision(events: Sequence[EventView], decisions: Recorded) -> Itera
     for event in events:
         if event.kind is EventKind.PLACED and event.sequence > last and event.job and event.job.id not in started:
             yield Difference(number, event.time_s, "missing", "nothing", f"the placement of job {event.job.id}")
-
-
-def _together(replays: Sequence[Replay]) -> Replay:
-    return Replay(
-        sum(each.decisions for each in replays),
-        tuple(difference for each in replays for difference in each.differences),
-    )

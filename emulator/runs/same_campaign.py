@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from emulator.model.records import Manifest
+from emulator.model.topology import Topology
 from emulator.runs.seeds import has_list_per_seed, listed_jobs
 
-_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out"})
-"""What a campaign's record states of the host, the scheduling and its log, not of the jobs and their conditions."""
+_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out", "topology", "background"})
+"""What a campaign's record states of the host, the scheduling and its log, not of the jobs and their conditions.
+
+The topology, which may be a path, counts as a whole (`system_of`). So does the background load, without paths.
+"""
 
 _ASSUMED: Final = ("times", "options", "jobs_per_link")
 """What the record of a simulation states of its assumptions, and not of what it repeats or drew."""
@@ -21,7 +26,8 @@ def campaign_of(manifest: Manifest) -> str:
     stated = {
         name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS and value is not None
     }
-    jobs = [manifest.time_scale, stated | _jobs_of(manifest)]
+    load = _load_of(manifest.workload.get("background") or {})
+    jobs = [manifest.time_scale, stated | _jobs_of(manifest), load]
     whole = [manifest.kind, manifest.name, system_of(manifest), jobs, assumptions_of(manifest)]
     return json.dumps(whole, sort_keys=True)
 
@@ -39,15 +45,24 @@ def _jobs_of(manifest: Manifest) -> dict[str, Any]:
     return {"job_list": stated, "listed": listed, "number": manifest.jobs}
 
 
-def system_of(manifest: Manifest) -> str:
-    """Return, as text, what a topology states of its multicluster: two of one name may have other links or costs.
+def _load_of(background: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record states of a background load; a log counts by its digest, where that is known."""
+    stated = {name: value for name, value in background.items() if value is not None}
+    if "log_digest" in stated:
+        stated.pop("local_jobs", None)
+    return stated
 
-    Left out is what it states of the hosts that carry clusters, of the ways to them, and of predictions.
-    """
-    topology = manifest.topology
+
+def system_of(manifest: Manifest) -> str:
+    """Return, as text, what a topology states of its multicluster: two of one name may have other links or costs."""
+    return without_hosts(manifest.topology).model_dump_json()
+
+
+def without_hosts(topology: Topology) -> Topology:
+    """Return `topology` without what it states of the hosts that carry it, of the ways to them, and of predictions."""
     clusters = tuple(cluster.model_copy(update={"on": None, "ssh": None}) for cluster in topology.clusters)
     stated = {"description": "", "uncertainty": None, "clusters": clusters}
-    return topology.model_copy(update=stated).model_dump_json()
+    return topology.model_copy(update=stated)
 
 
 def clusters_of(manifest: Manifest) -> list[tuple[str, int]]:

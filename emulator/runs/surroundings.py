@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 from emulator.model.evidence import HostSize
+from emulator.runs.program_version import program_version
 
 _RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic")
 
@@ -35,8 +36,8 @@ def host_size() -> HostSize:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that shape a run."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python, of the packages that shape a run, and of the program itself (no path of it)."""
+    found = {"python": platform.python_version(), **program_version()}
     for package in _RECORDED_PACKAGES:
         try:
             found[package] = metadata.version(package)

@@ -12,7 +12,7 @@ transfers             transfers of input files over shared links
 background            the load of other users, held in a band
 replayed_background   that load as a run recorded it
 time_shared           simulation of nodes that several jobs share
-statistics            sums and batches over finished jobs, in constant memory
+statistics            sums and batches over jobs, in constant memory
 estimates             intervals, utilization and saturation from the statistics
 parallel_simulations  many simulations in parallel, with dask
 study_streams         the job streams of the published studies

@@ -302,7 +302,7 @@ class Engine:
         if observations.window_open:
             observations.note_occupied(self._held(job, placement), job.start_s, finish_s, job.net_share())
         if job.reached_limit:
-            observations.note_reached_limit(finish_s)
+            observations.note_reached_limit()
         else:
             observations.note_finished(
                 job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue

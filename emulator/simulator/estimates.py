@@ -20,9 +20,10 @@ BACKLOG_ROOTS = 3.0
 """A backlog above this many times the square root of the jobs arrived is too large for a stable system."""
 
 GROWTH = 1.4
-"""Growth of the mean response time from the second to the last quarter that, with such a backlog, shows saturation.
+"""Growth of the mean number of waiting jobs that, with such a backlog, shows saturation.
 
-The growth is 2 in a system that falls behind steadily, and 1 in a stable system.
+It is the growth from the second quarter of the arrivals to the last: 2 or more in a system that falls behind steadily,
+and about 1 in a stable one.
 """
 
 
@@ -50,11 +51,11 @@ class Statistics:
     """The statistics of one simulation.
 
     `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent jobs (their
-    global queue); `by_queue` is keyed by submission queue. Their times are those of jobs that finished; jobs that were
-    ended at the run-time limit (`jobs_reached_limit`) only count in the utilizations. These are shares of all processors
-    from the first counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero.
-    `batch_response_s` holds the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same
-    stream has the same arrivals in each batch.
+    global queue); `by_queue` is keyed by submission queue. Their times are those of jobs that finished. Jobs that were
+    ended at the run-time limit (`jobs_reached_limit`) only count in the utilizations. These are shares of all
+    processors from the first counted arrival to the last arrival, `window_s` later; they are None if `window_s` is
+    zero. `batch_response_s` holds the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of
+    the same stream has the same arrivals in each batch.
     """
 
     jobs_arrived: int
@@ -111,9 +112,9 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
         gross_utilization=kept.gross_processor_s / capacity if capacity else None,
         net_utilization=kept.net_processor_s / capacity if capacity else None,
         window_s=window_s,
-        makespan_s=max(0.0, kept.last_departure_s - kept.first_arrival_s),
+        makespan_s=max(0.0, kept.last_finish_s - kept.first_arrival_s),
         waiting_at_last_arrival=kept.waiting_at_last_arrival,
-        saturated=ended_early or _is_saturated(kept, means),
+        saturated=ended_early or _is_saturated(kept),
         batch_jobs=batches.batch_jobs,
         batch_response_s=means,
     )
@@ -132,7 +133,7 @@ def _all_jobs(kept: Observations) -> tuple[JobSums, Batches]:
     batches, others = single.with_batches_of(longest), several.with_batches_of(longest)
     for batch, jobs in enumerate(others.jobs):
         batches.jobs[batch] += jobs
-        batches.response_s[batch] += others.response_s[batch]
+        batches.sums[batch] += others.sums[batch]
     return total, batches
 
 
@@ -145,15 +146,15 @@ def _times(sums: JobSums) -> Times:
 def _batch_means(batches: Batches, counted: int) -> tuple[float, ...]:
     """Return the means of the complete batches; an incomplete one is used only if it is the only one."""
     whole = max(1, counted // batches.batch_jobs)
-    pairs = zip(batches.response_s[:whole], batches.jobs[:whole], strict=True)
-    return tuple(total_s / jobs for total_s, jobs in pairs if jobs)
+    pairs = zip(batches.sums[:whole], batches.jobs[:whole], strict=True)
+    return tuple(total / jobs for total, jobs in pairs if jobs)
 
 
 def _estimate(batches: Batches, sums: JobSums) -> Interval | None:
     if not sums.jobs:
         return None
     mean = sums.response_s / sums.jobs
-    used = [(total_s, jobs) for total_s, jobs in zip(batches.response_s, batches.jobs, strict=True) if jobs]
+    used = [(total_s, jobs) for total_s, jobs in zip(batches.sums, batches.jobs, strict=True) if jobs]
     joined = _joined(used)
     if len(joined) < LEAST_BATCHES or batches.batch_jobs == 1:
         return Interval(mean, None, None)
@@ -171,9 +172,10 @@ def _joined(batches: list[tuple[float, int]]) -> list[tuple[float, int]]:
     return [(math.fsum(total_s for total_s, _ in group), sum(jobs for _, jobs in group)) for group in groups]
 
 
-def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
-    if len(means) < LEAST_BATCHES or kept.waiting_at_last_arrival <= BACKLOG_ROOTS * math.sqrt(kept.arrived):
+def _is_saturated(kept: Observations) -> bool:
+    waiting = _batch_means(kept.waiting_batches, kept.arrived - kept.warm_up_jobs)
+    if len(waiting) < LEAST_BATCHES or kept.waiting_at_last_arrival <= BACKLOG_ROOTS * math.sqrt(kept.arrived):
         return False
-    quarter = len(means) // 4
-    second, last = means[quarter : 2 * quarter], means[-quarter:]
+    quarter = len(waiting) // 4
+    second, last = waiting[quarter : 2 * quarter], waiting[-quarter:]
     return math.fsum(last) > GROWTH * math.fsum(second)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -37,6 +37,31 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
         InvalidInput: if the file cannot be read, is neither kind of table, holds an invalid value, has two different
             values for one configuration, or lacks a single-cluster time. The message names file, line and field.
     """
+    return FactorTable(_read(path, grid))
+
+
+def joined_factors(paths: Sequence[Path], grid: int | None = None) -> FactorTable:
+    """Return the extension factors in all of the CSV files at `paths`, each read as by `read_factors`.
+
+    Raises:
+        InvalidInput: as `read_factors`, or if two files have different factors for one configuration.
+    """
+    times: dict[Key, MeasuredTime] = {}
+    for path in paths:
+        for key, time in _read(path, grid).items():
+            known = times.setdefault(key, time)
+            if known.spread / known.single != time.spread / time.single:
+                application, processors, clusters = key
+                raise InvalidInput(
+                    f"{path}: application: has another factor of {application!r} on "
+                    f"{number_of(processors, 'processor')} over {number_of(clusters, 'cluster')} than a table "
+                    "before it: keep the line that is meant."
+                )
+    return FactorTable(times)
+
+
+def _read(path: Path, grid: int | None) -> dict[Key, MeasuredTime]:
+    """Return the execution times in a file, as `read_factors` takes them."""
     try:
         with path.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
@@ -45,9 +70,9 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
     # What a line has beyond the header stands under None.
     header = [name for name in rows[0] if name is not None] if rows else []
     if set(_MEASURED) <= set(header):
-        return FactorTable(_measured(path, rows, grid))
+        return _measured(path, rows, grid)
     if set(_PUBLISHED) <= set(header):
-        return FactorTable(_published(path, rows))
+        return _published(path, rows)
     raise InvalidInput(
         f"{path}: holds neither extension factors ({', '.join(_MEASURED)}) nor execution times "
         f"({', '.join(_PUBLISHED)}), but {', '.join(header) or 'nothing'}."

@@ -69,7 +69,10 @@ class SimulatedJob:
         self.placement: Placement | None = None
 
     def end_at(self, finish_s: float, limit_s: float) -> bool:
-        """Let a job that has a start end at `finish_s`, or after `limit_s` if that is earlier; return if its end moved."""
+        """Let a job that has a start end at `finish_s`, or after `limit_s` if that is earlier.
+
+        Return whether its end moved.
+        """
         latest_s = self.start_s + limit_s
         before_s = self.finish_s
         self.reached_limit = finish_s > latest_s
@@ -77,7 +80,7 @@ class SimulatedJob:
         return self.finish_s != before_s
 
     def net_share(self) -> float:
-        """Return the service time over the execution time; for a job at its limit, over that which it would have had."""
+        """Return the service time over the execution time; for a job at its limit, over that without a limit."""
         execution_s = self.finish_s - self.start_s
         if self.reached_limit:
             execution_s = max(execution_s, self.execution_s)
@@ -111,8 +114,8 @@ class FinishedJob(NamedTuple):
     """A job that ended: its emulated timestamps, and the cluster of each component in the order of its placement.
 
     `transfer_s` is the estimated time of its file transfer, `additional_s` by how much failed claims postponed it.
-    Its processors were released at `released_s`. A job with `reached_limit` did not finish: it was ended at the run-time
-    limit.
+    Its processors were released at `released_s`. A job with `reached_limit` did not finish: it was ended at the
+    run-time limit.
     """
 
     id: int

@@ -1,4 +1,4 @@
-"""Observations of a simulation: sums and batches over finished jobs, in memory independent of the number of jobs.
+"""Observations of a simulation: sums and batches over jobs, in memory independent of the number of jobs.
 
 Jobs are counted by their arrival number, without the warm-up. Two simulations of the same stream therefore count the
 same jobs, and their batches can be compared in pairs. A batch holds consecutive arrivals. When `MOST_BATCHES` batches
@@ -36,30 +36,30 @@ class JobSums:
 
 @final
 class Batches:
-    """Response times in batches of consecutive arrivals."""
+    """Sums of a value of jobs, such as their response time, in batches of consecutive arrivals."""
 
-    __slots__ = ("batch_jobs", "jobs", "response_s")
+    __slots__ = ("batch_jobs", "jobs", "sums")
 
     def __init__(self) -> None:
         self.batch_jobs: int = 1
         self.jobs: list[int] = [0] * MOST_BATCHES
-        self.response_s: list[float] = [0.0] * MOST_BATCHES
+        self.sums: list[float] = [0.0] * MOST_BATCHES
 
-    def add(self, number: int, response_s: float) -> None:
-        """Count a job; `number` is its arrival number among the counted jobs, from 0."""
+    def add(self, number: int, value: float) -> None:
+        """Count the value of a job; `number` is its arrival number among the counted jobs, from 0."""
         batch = number // self.batch_jobs
         while batch >= MOST_BATCHES:
             self._join_neighbours()
             batch = number // self.batch_jobs
         self.jobs[batch] = self.jobs[batch] + 1
-        self.response_s[batch] = self.response_s[batch] + response_s
+        self.sums[batch] = self.sums[batch] + value
 
     def with_batches_of(self, jobs: int) -> Batches:
         """Return a copy with batches of `jobs` arrivals each, where `jobs` is `batch_jobs` times a power of two."""
         joined = Batches()
         joined.batch_jobs = self.batch_jobs
         joined.jobs = list(self.jobs)
-        joined.response_s = list(self.response_s)
+        joined.sums = list(self.sums)
         while joined.batch_jobs < jobs:
             joined._join_neighbours()
         return joined
@@ -68,10 +68,10 @@ class Batches:
         half = MOST_BATCHES // 2
         for batch in range(half):
             self.jobs[batch] = self.jobs[2 * batch] + self.jobs[2 * batch + 1]
-            self.response_s[batch] = self.response_s[2 * batch] + self.response_s[2 * batch + 1]
+            self.sums[batch] = self.sums[2 * batch] + self.sums[2 * batch + 1]
         for batch in range(half, MOST_BATCHES):
             self.jobs[batch] = 0
-            self.response_s[batch] = 0.0
+            self.sums[batch] = 0.0
         self.batch_jobs *= 2
 
 
@@ -91,22 +91,26 @@ class Observations:
         self.by_queue: dict[int, JobSums] = {}
         self.single_component_batches = Batches()
         self.multicomponent_batches = Batches()
+        self.waiting_batches = Batches()
         self.first_arrival_s: float = 0.0
         self.counted_from_s: float = 0.0
         self.last_arrival_s: float = 0.0
-        self.last_departure_s: float = 0.0
+        self.last_finish_s: float = 0.0
         self.gross_processor_s: float = 0.0
         self.net_processor_s: float = 0.0
         self.waiting_at_last_arrival: int = 0
         self.window_open: bool = True
 
     def note_arrival(self, time_s: float) -> int:
-        """Note the arrival of a job, and return its number from 0."""
+        """Note the arrival of a job and how many jobs wait before it, and return its number from 0."""
         number = self.arrived
         if number == 0:
             self.first_arrival_s = time_s
         if number == self.warm_up_jobs:
             self.counted_from_s = time_s
+        if number >= self.warm_up_jobs:
+            # Responses do not show a queue that starves: after the last arrival it is served without rivals.
+            self.waiting_batches.add(number - self.warm_up_jobs, float(number - self.started - self.given_up))
         self.arrived = number + 1
         self.last_arrival_s = time_s
         return number
@@ -125,7 +129,9 @@ class Observations:
     ) -> None:
         """Note that a job has finished; `queue` is negative if the job was submitted to no particular queue."""
         self.finished += 1
-        self._note_end(finish_s)
+        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
+        if finish_s > self.last_finish_s:
+            self.last_finish_s = finish_s
         counted = number - self.warm_up_jobs
         if counted < 0:
             return
@@ -145,12 +151,6 @@ class Observations:
                 self.by_queue[queue] = sums
             sums.add(response_s, wait_s, execution_s)
 
-    def note_reached_limit(self, finish_s: float) -> None:
+    def note_reached_limit(self) -> None:
         """Note that a job was ended at the run-time limit: none of its times is a result."""
         self.reached_limit += 1
-        self._note_end(finish_s)
-
-    def _note_end(self, finish_s: float) -> None:
-        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
-        if finish_s > self.last_departure_s:
-            self.last_departure_s = finish_s

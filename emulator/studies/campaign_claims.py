@@ -18,7 +18,7 @@ from emulator.studies.campaign_runs import CampaignRun
 from emulator.studies.claims import DecidedClaim, decide
 from emulator.studies.file_claims import W30, W50, file_claims
 from emulator.studies.live_shared_claims import cell_of, live_shared_claims
-from emulator.studies.placement_claims import W1, W2, placement_claims
+from emulator.studies.placement_claims import W1, W2, execution_claim, placement_claims
 from emulator.studies.statements import Claim
 
 PUBLISHED: Final = frozenset((W1, W2, W30, W50))
@@ -42,20 +42,32 @@ def decided_claims(timelines: Iterable[Timelines]) -> list[DecidedClaim]:
         raise InvalidInput(against)
     decided: list[DecidedClaim] = []
     factors = [row for run in runs for row in run.factors]
-    kinds = list(dict.fromkeys(run.manifest.kind for run in runs))
-    for kind in [kind for kind in kinds if kind is not RunKind.MEASUREMENT] or kinds[:1]:
-        of_kind = [run for run in runs if run.manifest.kind is kind]
-        found = _claims(of_kind, factors)
+    for kind in _deciding_kinds(runs):
+        found = _claims([run for run in runs if run.manifest.kind is kind], kind, factors)
         decided += [decide(claim, at=kind.value) for claim in found]
     return sorted(decided, key=lambda claim: claim.claim.id)
 
 
-def _claims(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> tuple[Claim, ...]:
-    """Return the claims stated on `runs`: without those on campaigns if only shared nodes are about."""
+def _deciding_kinds(runs: Sequence[CampaignRun]) -> list[RunKind]:
+    """Return the kinds of `runs` that decide claims of their own: measurements are part of what live campaigns show."""
+    kinds = list(dict.fromkeys(run.manifest.kind for run in runs))
+    if RunKind.CAMPAIGN in kinds:
+        return [kind for kind in kinds if kind is not RunKind.MEASUREMENT]
+    return kinds
+
+
+def _claims(runs: Sequence[CampaignRun], kind: RunKind, factors: Sequence[ExtensionFactorRow]) -> tuple[Claim, ...]:
+    """Return the claims stated on `runs` of one kind: without those on campaigns if only shared nodes are about.
+
+    Measured `factors` are live values, so simulations are not judged by them.
+    """
+    if kind is RunKind.MEASUREMENT:
+        return (execution_claim((), factors),)
     shared = live_shared_claims(runs)
     if shared and not any(run.campaign in PUBLISHED for run in runs):
         return shared
-    return (*placement_claims(runs, factors), *file_claims(runs), *shared)
+    live = factors if kind is RunKind.CAMPAIGN else ()
+    return (*placement_claims(runs, live), *file_claims(runs), *shared)
 
 
 def unlike_runs(runs: Sequence[CampaignRun]) -> str | None:

@@ -1,15 +1,16 @@
 """Runs of campaigns as claims see them: which case of a paper each belongs to, and values with intervals.
 
 Several runs of a case are replications, one value each, paired by their seeds. One run alone is divided into batches of
-consecutive jobs, or of equal periods, as is usual for a single long simulation; batches of two runs of one seed hold
-the same jobs, and are paired.
+consecutive jobs, or of equal periods, as is usual for a single long simulation. Runs of one seed are compared over the
+jobs that finished in both, so that their batches hold the same jobs, and are paired.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -180,12 +181,65 @@ def ratio_of(
     Only runs of seeds that both cases have count, and are paired; without such seeds all count, as independent.
     """
     other = other or value
-    common = {run.seed for run in above} & {run.seed for run in below}
-    if not common:
+    if not _share_seeds(above, below):
         return ratio_of_means(_series(above, value), _series(below, other))
-    mine = _series([run for run in above if run.seed in common], value)
-    theirs = _series([run for run in below if run.seed in common], other)
-    return paired_ratio_of_means(mine, theirs)
+    pairs = paired_by_seed(above, value, below, other)
+    return paired_ratio_of_means(
+        _series([mine for mine, _ in pairs], value), _series([theirs for _, theirs in pairs], other)
+    )
+
+
+def difference_over(
+    runs: Sequence[CampaignRun], others: Sequence[CampaignRun], value: JobValue, scale: JobValue
+) -> Estimate | None:
+    """Return the difference of the means of a value in two cases, over the mean of `scale` in the second.
+
+    Runs are paired as by `ratio_of`, so that what a seed does to both cases cancels out. Without common seeds the
+    intervals of both means add up.
+    """
+    if not _share_seeds(runs, others):
+        return _difference(ratio_of(runs, value, others, scale), ratio_of(others, value, others, scale))
+    pairs = paired_by_seed(runs, value, others, value)
+    theirs = [second for _, second in pairs]
+    both = zip(_series([first for first, _ in pairs], value), _series(theirs, value), strict=True)
+    return paired_ratio_of_means([one - another for one, another in both], _series(theirs, scale))
+
+
+def _difference(mine: Estimate | None, theirs: Estimate | None) -> Estimate | None:
+    """Return the difference of two independent values; None if one of them is unknown or has no interval."""
+    if mine is None or theirs is None or mine.low is None or theirs.low is None:
+        return None
+    half = math.hypot(mine.value - mine.low, theirs.value - theirs.low)
+    value = mine.value - theirs.value
+    return Estimate(value, value - half, value + half, min(mine.n, theirs.n))
+
+
+def _share_seeds(above: Sequence[CampaignRun], below: Sequence[CampaignRun]) -> bool:
+    return bool({run.seed for run in above} & {run.seed for run in below})
+
+
+def paired_by_seed(
+    above: Sequence[CampaignRun], value: JobValue, below: Sequence[CampaignRun], other: JobValue
+) -> list[tuple[CampaignRun, CampaignRun]]:
+    """Return the runs of each seed that both cases have, with the jobs that finished in both and have the values.
+
+    Two campaigns have other jobs each, so that all of theirs are kept. A seed without any such job is left out.
+    """
+    others = {run.seed: run for run in below}
+    pairs = [_of_same_jobs(run, value, others[run.seed], other) for run in above if run.seed in others]
+    return [(mine, theirs) for mine, theirs in pairs if mine.jobs and theirs.jobs]
+
+
+def _of_same_jobs(
+    mine: CampaignRun, value: JobValue, theirs: CampaignRun, other: JobValue
+) -> tuple[CampaignRun, CampaignRun]:
+    first = [job for job in mine.jobs if value(job) is not None]
+    second = [job for job in theirs.jobs if other(job) is not None]
+    if mine.campaign == theirs.campaign:
+        names = {job.name for job in first} & {job.name for job in second}
+        first = [job for job in first if job.name in names]
+        second = [job for job in second if job.name in names]
+    return replace(mine, jobs=first), replace(theirs, jobs=second)
 
 
 def values_of(runs: Iterable[CampaignRun], value: JobValue, keep: Callable[[JobRow], bool]) -> list[float]:

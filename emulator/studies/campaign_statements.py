@@ -31,6 +31,11 @@ def response_s(job: JobRow) -> float | None:
     return job.response_time_s
 
 
+def finish_s(job: JobRow) -> float | None:
+    """Return when a job finished."""
+    return job.finished_s
+
+
 def execution_s(job: JobRow) -> float | None:
     """Return the execution time of a job."""
     return job.execution_time_s
@@ -72,11 +77,6 @@ def stated(says: str, value: Estimate | None, low: float, high: float, runs: Ite
         return OpenPart(says, NOT_RECORDED)
     is_open = value.low is None or any(run.is_void for run in runs)
     return ValuePart(says, value, Range(low, high), void=is_open)
-
-
-def counted(says: str, value: float, low: float, high: float, runs: Iterable[CampaignRun]) -> ValuePart:
-    """State that a number which is certain, such as a largest one, lies between `low` and `high`."""
-    return ValuePart(says, Estimate(value, None, None, 1), Range(low, high), void=any(run.is_void for run in runs))
 
 
 def missing(says: str, **cases: Sequence[CampaignRun]) -> OpenPart | None:

@@ -19,6 +19,9 @@ HOPELESS_BACKLOG: Final = 5 * BACKLOG
 """Once this share of all arrivals waits, the backlog will not shrink again: the simulation can stop."""
 
 LOAD_TOLERANCE: Final = 0.004
+SEARCH_EXCESS: Final = (1.01, 1.02)
+"""By which factors, at least and at most, the largest load that the search finds exceeds the true one."""
+
 LOWEST_LOAD: Final = 0.2
 HIGHEST_LOAD: Final = 1.0
 
@@ -59,7 +62,7 @@ class SaturationCase:
 
     A load is too much if more than the share `BACKLOG` of `jobs` arrivals waits at the last of them. All loads see the
     same jobs at scaled times, and so do all disciplines with the same seed. The result exceeds the true value by one to
-    two percent, because such a backlog takes time to build up.
+    two percent (`SEARCH_EXCESS`), because such a backlog takes time to build up.
     """
 
     workload: str

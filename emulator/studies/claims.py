@@ -1,7 +1,8 @@
 """Decisions on claims, both those on simulations and those on measurements.
 
 A part of a claim is *shown* if the whole 95% interval of its value lies in the range that the claim states, *not shown*
-if the whole interval lies outside, and *undecided* otherwise. A value without an interval counts as certain.
+if the whole interval lies outside, and *undecided* otherwise. A value without an interval counts as certain. Where a
+simulated value is known to exceed the true one, the interval is made wider by what is not known of the excess.
 
 Simulations with the same seed see the same jobs. So a ratio of simulated quantities is formed within each replication,
 and its interval is that of the mean logarithm over replications.
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.errors import RunFailed
-from emulator.studies.statements import Claim, ComparedCase, OpenPart, Part, Range, Ratio, ValuePart
+from emulator.studies.statements import Claim, ComparedCase, OpenPart, Part, Range, Ratio, RatioPart, ValuePart
 
 ROUNDING: Final = 1e-12
 """Values are equal if they differ by less than this share: rounding must not make identical policies different."""
@@ -91,11 +92,19 @@ def decide_part(part: Part, values: Values = no_values) -> Decision:
     if isinstance(part, OpenPart):
         return Decision(f"{part.says}: {part.missing}", None, None, None, ClaimOutcome.UNDECIDED)
     if isinstance(part, ValuePart):
-        estimate, void = part.value, part.void
+        estimate = part.value
+        outcome = ClaimOutcome.UNDECIDED if part.void else _outcome(part.range, estimate)
     else:
-        estimate, void = paired_ratio(part.ratio, values), False
-    outcome = ClaimOutcome.UNDECIDED if void else _outcome(part.range, estimate)
+        estimate = paired_ratio(part.ratio, values)
+        outcome = _outcome(part.range, _without_excess(part, estimate))
     return Decision(part.says, estimate.value, estimate.low, estimate.high, outcome)
+
+
+def _without_excess(part: RatioPart, estimate: Estimate) -> Estimate:
+    """Return the estimate of the true ratio: its interval is that of every excess that the simulated one may have."""
+    low = None if estimate.low is None else estimate.low / part.most_excess
+    high = None if estimate.high is None else estimate.high / part.least_excess
+    return replace(estimate, low=low, high=high)
 
 
 def _outcome(stated: Range, estimate: Estimate) -> ClaimOutcome:

@@ -7,13 +7,12 @@ with the margin of a twentieth that the other studies use.
 from __future__ import annotations
 
 import math
-import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from emulator.fidelity.intervals import ratio_of_means
+from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.counts import number_of
 from emulator.model.records import JobRow
 from emulator.runs.timelines import BACKGROUND, COALLOCATION, PGT, PWT
@@ -31,7 +30,6 @@ from emulator.studies.campaign_statements import (
     StatedPart,
     about,
     claiming_tries,
-    counted,
     less,
     missing,
     placement_tries,
@@ -47,6 +45,9 @@ POLICIES: Final = ("cf", "wf")
 REPLICAS: Final = (1, 3)
 SHORT_QUEUE: Final = 10
 """The longest queue of W30, and the waiting jobs at the end above which a system is saturated."""
+
+INCLUDED: Final = 1 + 1e-9
+"""A range excludes its ends, and *at most* does not: the end times this is just beyond it."""
 
 LONG_QUEUE: Final = 40
 """*To 30*: a queue of W50 grows beyond that of W30, and stays below this."""
@@ -108,12 +109,13 @@ def _about_share(low: float, high: float) -> tuple[float, float]:
     return low / (1 + ABOUT_UTILIZATION), high * (1 + ABOUT_UTILIZATION)
 
 
-def _longest(runs: Runs) -> float:
-    return max(run.longest_queue for run in runs)
+def _longest(runs: Runs) -> Estimate:
+    """Return the mean of the longest queues of runs: the longest of all would grow with their number."""
+    return mean([float(run.longest_queue) for run in runs])
 
 
-def _left(runs: Runs) -> float:
-    return statistics.fmean(run.waiting_at_last_arrival for run in runs)
+def _left(runs: Runs) -> Estimate:
+    return mean([run.waiting_at_last_arrival for run in runs])
 
 
 def _stable(runs: Runs) -> Iterator[StatedPart]:
@@ -122,9 +124,11 @@ def _stable(runs: Runs) -> Iterator[StatedPart]:
             yield without
             continue
         yield _total(name, of_this, *_about_share(0.7, 0.7))
-        yield counted(f"{name}, longest queue, at most {SHORT_QUEUE}", _longest(of_this), -1, SHORT_QUEUE + 1, of_this)
+        at_most = SHORT_QUEUE * INCLUDED
+        says = f"{name}, mean longest queue, at most {SHORT_QUEUE}"
+        yield stated(says, _longest(of_this), -math.inf, at_most, of_this)
         says = f"{name}, jobs waiting at the end of the arrivals, at most {SHORT_QUEUE}"
-        yield counted(says, _left(of_this), -1, SHORT_QUEUE, of_this)
+        yield stated(says, _left(of_this), -math.inf, at_most, of_this)
 
 
 def _transfers(runs: Runs) -> Iterator[StatedPart]:
@@ -192,8 +196,8 @@ def _saturated(runs: Runs) -> Iterator[StatedPart]:
         yield _total(name, of_this, *_about_share(0.7, 0.8))
         says = f"{name}, co-allocation, below {WELL_BELOW_SHARE:.0%}"
         yield stated(says, mean_share(of_this, COALLOCATION), -1, WELL_BELOW_SHARE, of_this)
-        says = f"{name}, longest queue, above {SHORT_QUEUE} and below {LONG_QUEUE}"
-        yield counted(says, _longest(of_this), SHORT_QUEUE, LONG_QUEUE, of_this)
+        says = f"{name}, mean longest queue, above {SHORT_QUEUE} and below {LONG_QUEUE}"
+        yield stated(says, _longest(of_this), SHORT_QUEUE, LONG_QUEUE, of_this)
         yield _saturation(name, of_this)
         yield _few_tries(name, of_this)
     for replicas in REPLICAS:
@@ -204,7 +208,7 @@ def _saturated(runs: Runs) -> Iterator[StatedPart]:
 
 def _saturation(name: str, runs: Runs) -> StatedPart:
     says = f"{name}, jobs waiting at the end of the arrivals, more than {SHORT_QUEUE}"
-    return counted(says, _left(runs), SHORT_QUEUE, math.inf, runs)
+    return stated(says, _left(runs), SHORT_QUEUE, math.inf, runs)
 
 
 def _heavy(runs: Runs) -> Iterator[StatedPart]:

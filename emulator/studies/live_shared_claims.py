@@ -15,8 +15,8 @@ from emulator.model.records import LocalBurstRow
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.nodes.compositions import COMPOSITIONS
 from emulator.runs.run_directory import read_rows
-from emulator.studies.campaign_runs import CampaignRun, independent, ratio_of
-from emulator.studies.campaign_statements import execution_s, missing, response_s, stated
+from emulator.studies.campaign_runs import CampaignRun, independent, paired_by_seed, ratio_of
+from emulator.studies.campaign_statements import execution_s, finish_s, missing, response_s, stated
 from emulator.studies.shared_claims import LATENCY_CELL, WORKLOADS, latency_claim, shared_claims
 from emulator.studies.statements import Claim, ComparedCase, OpenPart, Quantity, RatioPart, ValuePart, WorkloadQueue
 
@@ -67,8 +67,8 @@ def _text(case: ComparedCase) -> str:
 def _ratio(quantity: Quantity, above: Sequence[CampaignRun], below: Sequence[CampaignRun]) -> Estimate | None:
     if quantity is not Quantity.MAKESPAN:
         return ratio_of(above, TIMES[quantity], below)
-    others = {run.seed: makespan_s(run) for run in below if run.jobs}
-    paired = [(makespan_s(run), others[run.seed]) for run in above if run.jobs and run.seed in others]
+    pairs = paired_by_seed(above, finish_s, below, finish_s)
+    paired = [(makespan_s(mine), makespan_s(theirs)) for mine, theirs in pairs]
     if len(paired) == 1:
         return Estimate(paired[0][0] / paired[0][1], None, None, 1)
     return paired_ratio_of_means([one for one, _ in paired], [other for _, other in paired])

@@ -13,7 +13,7 @@ from emulator.fidelity.intervals import Estimate, ratio_of_means
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import JobRow
 from emulator.runs.equal_jobs import but_for_its_length
-from emulator.studies.campaign_runs import CampaignRun, of_case, ratio_of
+from emulator.studies.campaign_runs import CampaignRun, difference_over, of_case, ratio_of
 from emulator.studies.campaign_statements import (
     StatedPart,
     clusters_combined,
@@ -48,8 +48,7 @@ def placement_claims(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFac
     cases = {(campaign, policy): of_case(runs, campaign, policy) for campaign in (W1, W2) for policy in POLICIES}
     every = [run for of_this in cases.values() for run in of_this]
     return (
-        Claim("C29", "CA Fig. 5", "Execution time rises markedly with the clusters combined.",
-              tuple(_by_clusters(every, factors))),
+        execution_claim(every, factors),
         Claim("C30", "CA Fig. 7a, b", "Response and wait: FCM below CM below WF, in W1 and W2.",
               tuple(_order(cases))),
         Claim("C31", "CA Fig. 7c-e", "Execution time and clusters combined grow from W1 to W2; FCM and CM are below "
@@ -63,17 +62,38 @@ def placement_claims(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFac
     )  # fmt: skip
 
 
+def execution_claim(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> Claim:
+    """Return C29, stated on `runs` of W1 and W2 and on measured `factors`."""
+    parts = (*_measured_factors(factors), *_by_clusters(runs))
+    nothing = "no run of W1 or W2 with jobs of Laplace or Heat over several numbers of clusters, nor measured factors"
+    return Claim(
+        "C29", "CA Fig. 5", "Execution time rises markedly with the clusters combined.",
+        parts or (OpenPart("execution time by clusters", nothing),),
+    )  # fmt: skip
+
+
 Cases = Mapping[tuple[str, str], Sequence[CampaignRun]]
 
 
-def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> Iterator[StatedPart]:
+def _measured_factors(factors: Sequence[ExtensionFactorRow]) -> Iterator[StatedPart]:
+    """State the factor of each problem over the most clusters on which it was measured."""
     # In one cluster a factor is 1 by definition, or that of the interconnect alone.
     coallocated = [row for row in factors if row.application in APPLICATIONS and row.clusters > 1]
-    measured = [row for row in coallocated if row.extension_factor is not None]
-    for row in measured:
-        value = Estimate(row.extension_factor or math.nan, row.ci_low, row.ci_high, row.n)
-        says = f"measured factor of {row.application} on {row.processors} processors in {row.clusters} clusters"
-        yield ValuePart(f"{says}, above 1", value, Range(1.0), void=row.verdict == "void" or row.ci_low is None)
+    by_problem: dict[tuple[str, int | None, int], list[ExtensionFactorRow]] = defaultdict(list)
+    for row in coallocated:
+        if row.extension_factor is not None:
+            by_problem[row.application, row.grid, row.processors].append(row)
+    for (application, grid, processors), measured in by_problem.items():
+        most = max(row.clusters for row in measured)
+        problem = application if grid is None else f"{application} grid {grid}"
+        says = f"measured factor of {problem} on {processors} processors in {most} clusters, above {MARKEDLY:g}"
+        for row in measured:
+            if row.clusters == most:
+                value = Estimate(row.extension_factor or math.nan, row.ci_low, row.ci_high, row.n)
+                yield ValuePart(says, value, Range(MARKEDLY), void=row.verdict == "void" or row.ci_low is None)
+
+
+def _by_clusters(runs: Sequence[CampaignRun]) -> Iterator[StatedPart]:
     by_job: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for job in (job for run in runs for job in run.jobs):
         if job.application in APPLICATIONS and job.clusters is not None and job.execution_time_s is not None:
@@ -86,9 +106,6 @@ def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorR
             says = f"{application} on {processors} processors: {most} clusters over {fewest}, above {MARKEDLY:g}"
             ratio = ratio_of_means(by_clusters[most], by_clusters[fewest])
             yield stated(says, ratio, MARKEDLY, math.inf, runs)
-    if not measured and not by_job:
-        nothing = "no run of W1 or W2, nor measured factors of Laplace or Heat over several clusters"
-        yield OpenPart("execution time by clusters", nothing)
 
 
 def _order(cases: Cases) -> Iterator[StatedPart]:
@@ -116,26 +133,10 @@ def _queues(cases: Cases) -> Iterator[StatedPart]:
         says = f"W1, queue time: {policy} and wf differ by less than {SIMILAR_QUEUES:.0%} of wf's response time"
         mine, others = cases[W1, policy], cases[W1, "wf"]
         yield missing(says, W1_under_it=mine, W1_under_wf=others) or stated(
-            says, _difference(mine, others), -SIMILAR_QUEUES, SIMILAR_QUEUES, (*mine, *others)
+            says, difference_over(mine, others, queue_s, response_s), -SIMILAR_QUEUES, SIMILAR_QUEUES, (*mine, *others)
         )
     for policy in ("cm", "wf"):
         yield less(f"W2, queue time: fcm < {policy} × {MUCH:.3g}", queue_s, cases[W2, "fcm"], cases[W2, policy], MUCH)
-
-
-def _difference(runs: Sequence[CampaignRun], others: Sequence[CampaignRun]) -> Estimate | None:
-    """Return the difference of mean queue times, over the response time of `others`, with an interval of both.
-
-    Only runs of seeds that both cases have count, as in `ratio_of`; without such seeds all count.
-    """
-    common = {run.seed for run in runs} & {run.seed for run in others}
-    if common:
-        runs, others = ([run for run in case if run.seed in common] for case in (runs, others))
-    mine, theirs = ratio_of(runs, queue_s, others, response_s), ratio_of(others, queue_s, others, response_s)
-    if mine is None or theirs is None or mine.low is None or theirs.low is None:
-        return None
-    half = math.hypot(mine.value - mine.low, theirs.value - theirs.low)
-    value = mine.value - theirs.value
-    return Estimate(value, value - half, value + half, min(mine.n, theirs.n))
 
 
 def _dominance(cases: Cases) -> Iterator[StatedPart]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from emulator.fidelity.intervals import Estimate, quotient
 from emulator.model.cell_rows import CommunicationRow, ExtensionFactorRow, ReproductionRow
 from emulator.model.documents import validate
 from emulator.runs.matrix import Matrix
@@ -83,9 +84,24 @@ def _runtime(row: ExtensionFactorRow, processor_speed: float) -> Iterator[Reprod
     yield found.row(RUNTIME, processor_speed, factor, *ends)
 
 
+def setup_of(row: CommunicationRow, rows: Sequence[CommunicationRow]) -> Setup | None:
+    """Return the setup of a communication time among the `rows` of its problem; None if the study had none."""
+    alone = _alone(row, rows)
+    return Setup.of(row.clusters, as_coallocated=alone is not None and row.interconnect != alone.interconnect)
+
+
+def iteration_of(row: CommunicationRow) -> Estimate:
+    """Return the communication time of an iteration."""
+    low, high = (None if end is None else end / row.iterations for end in (row.ci_low, row.ci_high))
+    return Estimate(row.communication_s / row.iterations, low, high, row.n)
+
+
+def _alone(row: CommunicationRow, rows: Sequence[CommunicationRow]) -> CommunicationRow | None:
+    return next((other for other in rows if other.clusters == 1 and other.synchronized is row.synchronized), None)
+
+
 def _communication(row: CommunicationRow, rows: Sequence[CommunicationRow]) -> Iterator[ReproductionRow]:
-    alone = next((other for other in rows if other.clusters == 1 and other.synchronized is row.synchronized), None)
-    setup = Setup.of(row.clusters, as_coallocated=alone is not None and row.interconnect != alone.interconnect)
+    alone, setup = _alone(row, rows), setup_of(row, rows)
     if setup is None:
         return
     is_single = setup is Setup.PBS_1
@@ -93,9 +109,13 @@ def _communication(row: CommunicationRow, rows: Sequence[CommunicationRow]) -> I
         find_communication(row.application, row.grid, row.processors, run_as, synchronized=row.synchronized)
         for run_as in (setup, Setup.PBS_1)
     )
-    found = _Found(row, setup, row.communication_s / row.iterations, published, None if is_single else single)
-    factor = None if is_single or alone is None else row.communication_s / alone.communication_s
-    yield found.row(COMMUNICATION[row.synchronized], 1.0, factor, None, None)
+    measured = iteration_of(row)
+    found = _Found(row, setup, measured.value, published, None if is_single else single)
+    if is_single or alone is None:
+        yield found.row(COMMUNICATION[row.synchronized], 1.0, None, None, None)
+    else:
+        factor = quotient(measured, iteration_of(alone))
+        yield found.row(COMMUNICATION[row.synchronized], 1.0, factor.value, factor.low, factor.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,11 +105,16 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class RatioPart:
-    """The part of a claim that a ratio of simulated quantities lies in a range."""
+    """The part of a claim that a ratio of simulated quantities lies in a range.
+
+    The true ratio is the simulated one over a factor from `least_excess` to `most_excess`.
+    """
 
     says: str
     ratio: Ratio
     range: Range
+    least_excess: float = 1.0
+    most_excess: float = 1.0
 
     @property
     def cases(self) -> tuple[ComparedCase, ...]:

@@ -13,18 +13,21 @@ from emulator.campaigns.live_sweep import (
     RunState,
     begin_sweep,
     read_sweep,
-    rerun_campaign,
     run_sweep,
     statuses,
     sweep_of,
 )
+from emulator.campaigns.run_again import rerun_campaign
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy
 from emulator.model.process_lock import ProcessLock
+from emulator.model.project import CAMPAIGNS
 from emulator.model.records import MANIFEST_FILE
 from emulator.model.views import EventKind, RunRequest
 from emulator.runs.run_directory import WRITING, read_manifest, read_run, replace_manifest
+from tests.unit.scripted_users import ScriptedUsers
 from workloads.campaign import campaign_named, recorded_campaign, shipped_campaigns
+from workloads.local_jobs import digest_of_log
 
 pytestmark = pytest.mark.usefixtures("submitted_by_a_thread")
 
@@ -107,7 +110,7 @@ def test_a_sweep_of_a_campaign_with_choices_reads_back_equal(tmp_path):
     sweep = sweep_of(campaign_named("W1"), ["wf", "fcm"], [1, 3])
     assert begin_sweep(tmp_path / "sweep", sweep) == sweep
     again = begin_sweep(tmp_path / "sweep", sweep)
-    assert again.same_runs(sweep)
+    assert again.runs == sweep.runs
     assert [run.campaign.states_dilation for run in again.runs] == [False] * 4
 
 
@@ -250,3 +253,25 @@ def test_a_sweep_that_goes_on_takes_what_is_said_of_hopeless_and_void_runs(tmp_p
     assert (found.even_if_hopeless, found.repeat_void) == (True, 2)
     with pytest.raises(InvalidInput, match="holds another sweep of first"):
         begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1], dilation=3.0))
+
+
+def test_a_log_of_local_jobs_that_changes_between_two_runs_of_a_sweep_is_refused(testbed, broker, tmp_path):
+    log, file = tmp_path / "log.swf", tmp_path / "mine.yaml"
+    log.write_text("1 0 -1 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n")
+    first = (CAMPAIGNS / "first.yaml").read_text()
+    file.write_text(f"{first}background: {{band: [0.25, 0.5], local_jobs: log.swf}}\n")
+    digest, path = digest_of_log(log), tmp_path / "sweep"
+    users = ScriptedUsers({cluster.name: cluster.processors for cluster in testbed.topology.clusters})
+    campaign = campaign_named(str(file)).changed(jobs=3, dilation=0.02)
+    sweep = begin_sweep(path, sweep_of(campaign, ["wf", "cm"], [1], dilation=0.02))
+
+    def submit(job) -> None:
+        log.write_text(log.read_text().replace(" 60 ", " 90 "))
+        broker.finish(job)
+
+    broker.on_submit = submit
+    with pytest.raises(InvalidInput, match=r"log\.swf: is another log of local jobs than the campaign's"):
+        run_sweep(replace(testbed, local_users=users), path, sweep, silent)
+    assert folders(path) == ["wf-1"]
+    assert read_manifest(path / "wf-1").workload["background"]["log_digest"] == digest
+    assert len(broker.runs) == 1

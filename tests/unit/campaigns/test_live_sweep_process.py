@@ -29,6 +29,7 @@ DETACHED = f"""#!{sys.executable}
 import sys, time
 from pathlib import Path
 path = Path(sys.argv[5])
+(path / "words").write_text(" ".join(sys.argv[6:]))
 def until(name):
     while not (path / name).exists():
         time.sleep(0.01)
@@ -129,6 +130,12 @@ def test_a_detached_sweep_runs_from_the_call_on_and_until_its_process_ends(detac
     (detached / "may-end").touch()
     until(lambda: not is_running(detached))
     assert not (detached / PROCESS_FILE).exists()
+
+
+def test_a_detached_sweep_is_told_if_it_is_to_run_what_is_void(detached):
+    detach(detached, "t", void_again=True)
+    until(lambda: (detached / "words").exists() and (detached / "words").read_text())
+    assert (detached / "words").read_text() == "--name t --void"
 
 
 def test_a_detached_sweep_that_ended_early_may_be_begun_again(detached, monkeypatch):

@@ -305,6 +305,17 @@ def test_jobs_of_a_campaign_come_more_often_by_a_factor() -> None:
         simulate_workload("50-25-25-0", SimulationOptions(load=0.5, jobs=10, interarrival_factor=0.5))
 
 
+def test_a_time_scale_that_is_asked_for_is_as_one_that_the_campaign_states(tmp_path: Path) -> None:
+    stated = tmp_path / "scaled.yaml"
+    stated.write_text((CAMPAIGNS / "W2.yaml").read_text() + "time_scale: 10\n")
+    asked, result = simulate_workload("W2", SimulationOptions(jobs=30, time_scale=10.0))
+    written, as_stated = simulate_workload(str(stated), SimulationOptions(jobs=30))
+    assert asked.record == written.record
+    assert result.statistics == as_stated.statistics
+    with pytest.raises(InvalidInput, match="--time-scale: means nothing for a job list"):
+        simulate_workload(job_list(tmp_path), SimulationOptions(time_scale=10.0))
+
+
 @pytest.mark.parametrize(
     ("load", "options", "said"),
     [

@@ -10,7 +10,7 @@ from emulator.campaigns.live_sweep import begin_sweep, read_sweep, sweep_of
 from emulator.cli.campaign_sweep import parse_seeds
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.records import Manifest, RunKind
+from emulator.model.records import Manifest, RunKind, RunProgress
 from emulator.runs.run_directory import RunDirectory
 from tests.unit.workloads.seed_lists import campaign_with_a_list, campaign_with_lists, write_list
 from workloads.campaign import campaign_named
@@ -97,6 +97,25 @@ def test_the_status_of_a_campaign_that_runs_says_nothing_of_its_process(call, tm
     assert error == ""
 
 
+def test_the_status_of_a_void_run_says_how_it_can_run_once_more(call, tmp_path) -> None:
+    with _begun(tmp_path / "run", killed=False) as directory:
+        directory.update_manifest({"progress": RunProgress.COMPLETE})
+    _, output, error = call("campaign", "status", "run")
+    assert "void" in output
+    assert "`testbed campaign resume run --void`" in error
+
+
+def test_a_folder_with_other_runs_is_refused_and_one_that_may_grow_stays_as_it_is_without_a_testbed(
+    call, tmp_path
+) -> None:
+    begun = begin_sweep(tmp_path / "s", sweep_of(campaign_named("first"), ["wf"], [1]))
+    _, _, error = call("campaign", "sweep", "first", "--policy", "cm", "--out", "s")
+    assert "s: holds another sweep of first: its run wf-1 is not among those of this one; `testbed campaign" in error
+    _, _, error = call("campaign", "sweep", "first", "--policy", "wf,cm", "--seeds", "1-3", "--out", "s")
+    assert "No testbed called" in error
+    assert read_sweep(tmp_path / "s").runs == begun.runs
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -104,6 +123,8 @@ def test_the_status_of_a_campaign_that_runs_says_nothing_of_its_process(call, tm
         (("resume", "nowhere", "--detach"), "--detach: nowhere is no sweep's folder"),
         (("sweep", "W1", "--seeds", "2-1"), "--seeds: 2-1 goes backwards"),
         (("sweep", "W1", "--policy", "wf,fcm,wf"), "--policy: wf, fcm, wf names one twice"),
+        (("sweep", "SIT", "--queue", "gs", "--policy", "3dbf-light"), "queue: the composition '3dbf-light' has one"),
+        (("sweep", "W1", "--queue", "gs,ls-do,GS"), "--queue: gs, ls-do, gs names one twice"),
         (("sweep", "W99"), "W99"),
     ],
 )

@@ -123,6 +123,7 @@ def test_a_trace_is_of_all_runs_in_a_directory(tmp_path: Path) -> None:
         (("das2", "--format", "gexf"), "no export format 'gexf'"),
         (("das2", "--format", "swf", "--license", "MIT"), "--license: only --format trace has this, not swf"),
         (("das2", "--format", "trace", "--grid", "4000"), "--grid: only --format simgrid has this, not trace"),
+        (("das2", "--format", "topology", "--on", "delft"), "--on: only --format simgrid has this, not topology"),
         (("nowhere", "--format", "simgrid"), "no topology 'nowhere'"),
         (("das2", "--format", "simgrid", "--clusters", "3"), "16 processors cannot be divided over 3 clusters"),
         (("das2", "--format", "simgrid", "--clusters", "6"), "1 to 5 clusters, not 6"),
@@ -139,6 +140,12 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(
     assert isinstance(found.exception, TestbedError)
     assert sentence in str(found.exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_topology_of_a_run_is_written_as_up_reads_it(tmp_path: Path, mini_run: str) -> None:
+    shown = run(mini_run, "--format", "topology", "--out", str(tmp_path / "out"), "--json")
+    assert json.loads(shown.stdout)[0]["files"] == ["topology.yaml"]
+    assert topology_named(str(tmp_path / "out" / "topology.yaml")) == topology_named("mini")
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

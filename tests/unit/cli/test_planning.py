@@ -7,6 +7,9 @@ import json
 import pytest
 from typer.testing import CliRunner, Result
 
+from emulator.campaigns.offered_load import load_of
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.campaigns.workload_sources import prepared
 from emulator.cli.main import app
 from emulator.containers import this_kernel
 from emulator.model.errors import InvalidInput, UnknownName
@@ -59,6 +62,17 @@ def test_a_workload_is_planned_as_it_will_be_run(call):
     denser = as_json(call(*stated, "--interarrival-factor", "0.1"))
     assert denser["host_duration_s"] < whole["host_duration_s"]
     assert denser["constraints"]["cores"] > whole["constraints"]["cores"]
+
+
+def test_the_load_that_a_campaign_offers_is_that_of_a_sweep(call):
+    stated = ("W1", "--jobs", "12", "--dilation", "8")
+    subject = prepared("W1", SimulationOptions(jobs=12))
+    load = load_of(tuple(subject.jobs), subject.topology.processors)
+    assert as_json(call(*stated, "--json"))["offered_load"] == pytest.approx(load)
+    assert f"Offered load: {load:.6g} (" in call(*stated).stdout
+    rarer = as_json(call(*stated, "--interarrival-factor", "2", "--json"))
+    assert rarer["offered_load"] == pytest.approx(load / 2)
+    assert as_json(call("--grid", "100", "--dilation", "8", "--json"))["offered_load"] is None
 
 
 def test_a_run_for_which_no_dilation_that_pilots_try_suffices_is_not_called_carried(call):

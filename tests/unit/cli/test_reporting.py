@@ -148,6 +148,36 @@ def test_the_policies_in_a_folder_are_compared_on_both_sides_and_drawn(call, tmp
     assert compared["policies"] == ["wf", "cm"]
 
 
+def test_a_folder_of_simulations_goes_on_with_the_live_runs_that_it_lacks(call, tmp_path):
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / "w1-fcm-6-jobs")
+    assert call(*command)[0] == 0
+    first = tmp_path / "again" / "w1-fcm-6-jobs" / "manifest.json"
+    before = first.read_bytes()
+    copytree(CAMPAIGN_RECORDS / "w1-wf-20-jobs", tmp_path / "live" / "w1-wf-20-jobs")
+    code, _, said = call(*command)
+    assert (code, "Simulated before, and kept: w1-fcm-6-jobs." in said) == (0, True)
+    assert sorted(folder.name for folder in (tmp_path / "again").iterdir()) == ["w1-fcm-6-jobs", "w1-wf-20-jobs"]
+    assert first.read_bytes() == before
+    code, shown, said = call(*command)
+    assert (code, shown, "kept: w1-fcm-6-jobs, w1-wf-20-jobs." in said) == (0, "", True)
+    assert call("compare", "live", "again")[0] == 0
+
+
+def test_a_folder_of_simulations_under_other_options_or_of_other_runs_is_refused(call, tmp_path):
+    live = tmp_path / "live" / "w1-fcm-6-jobs"
+    copytree(CAMPAIGN_RECORDS / live.name, live)
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    assert call(*command)[0] == 0
+    sentence = "again/w1-fcm-6-jobs: is no whole simulation of that run, as it is now, under these options"
+    assert sentence in call(*command, "--extension-factors", "1.5")[2]
+    manifest = read_manifest(live)
+    workload = {**manifest.workload, "description": "Another run of the same name."}
+    replace_manifest(live, manifest.model_copy(update={"workload": workload}))
+    code, _, said = call(*command)
+    assert (code, sentence in said) == (1, True)
+
+
 def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
     for name in ("good", "later"):
         copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / name)
@@ -179,6 +209,7 @@ def test_claims_are_decided_by_runs(call, runs):
     code, shown, _ = call("claims", *map(str, runs))
     assert code == 0
     assert "W1, response: cm < wf" in shown
+    assert "with one run of a case, batches of its jobs are taken as independent" in " ".join(shown.split())
     printed = json.loads(call("claims", *map(str, runs), "--json")[1])
     assert [claim["claim"] for claim in printed][:2] == ["C29", "C30"]
     assert {part["verdict"] for claim in printed for part in claim["parts"]} <= {"shown", "not shown", "undecided"}
@@ -212,6 +243,15 @@ def test_what_was_cut_short_in_a_folder_of_runs_decides_no_claim_and_is_named(ca
     cut_short = simulated_run(tmp_path / "sweep" / "wf-1-interrupted", jobs=5)
     replace_manifest(cut_short, read_manifest(cut_short).model_copy(update={"progress": RunProgress.INCOMPLETE}))
     assert call("claims", "sweep") == (0, expected, "left out: wf-1-interrupted (cut short)\n")
+
+
+def test_what_was_void_and_has_run_once_more_decides_no_claim_and_is_named(call, tmp_path):
+    simulated_run(tmp_path / "sweep" / "wf-1", jobs=5)
+    expected = call("claims", "sweep")[1]
+    for name in ("wf-1-void", "wf-1-void-2"):
+        simulated_run(tmp_path / "sweep" / name, jobs=5, manifest={"verdict": "void"})
+    said = "left out: wf-1-void (void, and run once more), wf-1-void-2 (void, and run once more)\n"
+    assert call("claims", "sweep") == (0, expected, said)
 
 
 def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call, runs, tmp_path):

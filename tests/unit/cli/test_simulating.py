@@ -72,6 +72,21 @@ def test_jobs_are_ended_at_their_limit_as_live(tmp_path: Path) -> None:
     assert "run_time_limit_s" not in run("simulate", "W2", "--jobs", "5").stderr
 
 
+def test_an_interval_says_what_it_takes_for_granted_and_a_saturated_simulation_has_none(tmp_path: Path) -> None:
+    """Each job needs all processors, and one comes every second."""
+    path = tmp_path / "list.jsonl"
+    for service_s, has_interval in ((0.5, True), (2.0, False)):
+        jobs = [
+            {"id": number, "arrival_s": number, "service_s": service_s, "components": [32] * 4, "queue": 0}
+            for number in range(400)
+        ]
+        path.write_text("".join(json.dumps(job) + "\n" for job in jobs), encoding="utf-8")
+        shown = run("simulate", str(path), "--queue", "gs", "--topology", "four-by-32").stdout
+        (line,) = (line for line in shown.splitlines() if "response time (s)" in line)
+        assert ("[" in line) is has_interval
+        assert ("batches of jobs taken as independent" in shown) is has_interval
+
+
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:
     assert json.loads(run("simulate", jobs, "--json").stdout)["policy"] == "wf"
     assert json.loads(run("simulate", jobs, "--policy", "fcm", "--json").stdout)["policy"] == "fcm"
@@ -202,67 +217,3 @@ def test_generated_clusters_carry_a_stream_at_the_load_that_is_asked_for() -> No
         found = json.loads(run(*arguments, "--queue", queue).stdout)
         assert found["topology"] == "clusters-40x32"
         assert found["gross_utilization"] == pytest.approx(0.5, abs=0.03)
-
-
-def test_a_sweep_leaves_tables_and_a_figure(tmp_path: Path) -> None:
-    out = tmp_path / "sweep"
-    arguments = ("--loads", "0.4,0.8", "--seeds", "2", "--jobs", "10", "--workers", "1", "--out", str(out), "--json")
-    rows = json.loads(run("sweep", "W2", "--policies", "wf,fcm", *arguments).stdout)
-    assert [(row["policy"], row["load"], row["n"]) for row in rows] == [
-        ("wf", 0.4, 2), ("wf", 0.8, 2), ("fcm", 0.4, 2), ("fcm", 0.8, 2)
-    ]  # fmt: skip
-    assert all(row["response_s_low"] <= row["response_s"] <= row["response_s_high"] for row in rows)
-    assert len((out / "simulations.csv").read_text().splitlines()) == 9
-
-
-def test_a_sweep_is_not_mixed_with_other_files(jobs: str, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "cells.csv").write_text("mine\n")
-    error = run("sweep", jobs, "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out")).exception
-    assert "holds no sweep to go on with (choose another with --out)" in str(error)
-    assert (tmp_path / "out" / "cells.csv").read_text() == "mine\n"
-
-
-def test_a_policy_that_fails_in_a_sweep_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The workers of dask would print a traceback of their own."""
-    mine = tmp_path / "mine.py"
-    mine.write_text(
-        "from emulator.policies.placement.worst_fit import WorstFit\n"
-        "class Late:\n"
-        "    accepts = WorstFit.accepts\n"
-        "    def place(self, request, state):\n"
-        "        return WorstFit().place(request, state) if state.time_s < 100 else 1 / 0\n"
-    )
-    options = ("--jobs", "9", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out"))
-    error = run("sweep", "W2", "--policies", f"{mine}:Late", *options).exception
-    assert "place raised ZeroDivisionError" in str(error)
-    assert "Traceback" not in capfd.readouterr().err
-
-
-def test_a_sweep_of_a_list_of_jobs_says_that_seeds_vary_nothing(tmp_path: Path) -> None:
-    jobs = tmp_path / "jobs.jsonl"
-    jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
-    found = run("sweep", str(jobs), "--seeds", "3", "--workers", "1", "--out", str(tmp_path / "out"), "--json")
-    assert "All 3 seeds gave the same in 1 of 1 cell" in found.stderr
-    (row,) = json.loads(found.stdout)
-    assert (row["n"], row["response_s_low"]) == (1, None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("--loads", "high"), "--loads: must be such as"),
-        (("--seeds", "0"), "--seeds: must be at least 1"),
-        (("--policies", "wf,wf"), "--policies: names wf twice"),
-        (("--warm-up", "5"), "--warm-up: must be less than the 5 jobs, not 5"),
-        (("--workers", "0"), "--workers: must be at least 1"),
-        (("--extension-factors", "none.csv"), "none.csv"),
-    ],
-)
-def test_a_sweep_that_cannot_be_meant_is_refused_in_a_sentence(
-    tmp_path: Path, arguments: tuple[str, ...], sentence: str
-) -> None:
-    error = run("sweep", "W2", "--jobs", "5", "--out", str(tmp_path / "out"), *arguments).exception
-    assert isinstance(error, TestbedError)
-    assert sentence in str(error)
-    assert not (tmp_path / "out").exists()

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from scipy.special import stdtrit
 
 from emulator.fidelity.intervals import (
+    Estimate,
     mean,
     mean_of_paired_ratios,
     mean_of_positive,
     pooled_freedom,
+    quotient,
     ratio_of_means,
     ratio_of_products,
     student_quantile,
@@ -104,3 +106,18 @@ def test_the_mean_of_paired_ratios_has_students_interval_over_the_ratios() -> No
     assert mean_of_paired_ratios([2.0], [4.0]) == mean([0.5])
     for numerators, denominators in (([], []), ([1.0], [0.0]), ([1.0, 2.0], [1.0])):
         assert mean_of_paired_ratios(numerators, denominators) is None
+
+
+def test_a_quotient_of_estimates_has_the_interval_of_both_logarithms() -> None:
+    above, below = Estimate(20.0, 10.0, 40.0, 3), Estimate(5.0, 5.0, 5.0, 4)
+    found = quotient(above, below)
+    assert (found.value, found.low, found.high, found.n) == (4.0, pytest.approx(2.0), pytest.approx(8.0), 3)
+    both = quotient(above, Estimate(5.0, 2.5, 10.0, 4))
+    assert both.high == pytest.approx(4.0 * 2 ** numpy.sqrt(2))
+
+
+def test_a_quotient_of_an_estimate_without_a_positive_interval_has_none() -> None:
+    known = Estimate(5.0, 4.0, 6.0, 3)
+    for other in (Estimate(2.0, None, None, 1), Estimate(2.0, -1.0, 5.0, 3)):
+        assert quotient(known, other) == Estimate(2.5, None, None, other.n)
+        assert quotient(other, known).low is None

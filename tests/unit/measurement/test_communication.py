@@ -71,6 +71,7 @@ def test_each_process_has_its_place_its_component_and_its_mean_times(recorded):
     assert [row.component for row in rows] == [0] * 8 + [1] * 8
     assert (rows[5].top_s, rows[5].right_s) == (pytest.approx(0.5), pytest.approx(0.9))
     assert rows[5].total_s == pytest.approx(0.5 + 0.2 + 0.3 + 0.9)
+    assert rows[5].ci_low < rows[5].total_s < rows[5].ci_high
     assert rows[5].n == 2
 
 

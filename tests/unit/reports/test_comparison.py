@@ -102,6 +102,16 @@ def test_the_makespan_lasts_from_the_first_arrival_to_the_last_finish(live):
     assert makespan.live == max(job.finished_s for job in live.jobs) - min(job.submitted_s for job in live.jobs)
 
 
+def test_the_makespan_ends_with_the_last_job_that_finished_in_every_run(live):
+    last = max(live.jobs, key=lambda job: job.finished_s)
+    failed = last.model_copy(update={"state": "failed"})
+    broken = replace(live, path=Path("other"), jobs=[failed if job is last else job for job in live.jobs])
+    for first, second in ((live, broken), (broken, live)):
+        makespan = next(quantity for quantity in compare(first, second).quantities if quantity.name == "makespan")
+        assert makespan.error == 0.0
+        assert makespan.live < last.finished_s - min(job.submitted_s for job in live.jobs)
+
+
 def test_an_error_is_seen_beside_the_spread_of_live_runs(live):
     repeats = [later(live, 0.0, factor=0.95), later(live, 0.0, factor=1.05)]
     found = compare(live, later(live, 0.0, factor=1.08), repeats)

@@ -168,7 +168,7 @@ def test_where_nodes_are_exclusive_a_job_uses_what_it_holds(tmp_path):
     run = reported_run(tmp_path / "run")
     assert run.jobs[0].processors == 5
     assert run.summary.utilization == pytest.approx(6 / 64)
-    assert quantities_of(run.records, ())[UTILIZATION, ""] == pytest.approx(6 / 64)
+    assert quantities_of(run.records, {run.jobs[0].name})[UTILIZATION, ""] == pytest.approx(6 / 64)
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(6 / 64)
 
 

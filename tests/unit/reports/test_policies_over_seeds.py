@@ -229,6 +229,18 @@ def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_pat
     assert (shown.mean.n, shown.mean.low, shown.ratio.n, shown.ratio.low) == (1, None, 1, None)
 
 
+def test_a_log_of_local_jobs_counts_by_its_digest_and_a_topology_by_what_it_states(tmp_path):
+    manifest = read_manifest(simulated_run(tmp_path / "run", jobs=2))
+
+    def under(log: str, digest: str | None, topology: str = "mine/six.yaml") -> str:
+        load = {"band": [0.1, 0.2], "local_jobs": log, "log_digest": digest}
+        return campaign_of(manifest.model_copy(update={"workload": {"topology": topology, "background": load}}))
+
+    assert under("log.swf", "0a") != under("log.swf", "0b")
+    assert under("log.swf", "0a") == under("mine/log.swf", "0a", topology="six.yaml")
+    assert under("log.swf", None) != under("other.swf", None)
+
+
 def test_records_of_an_older_version_are_of_the_same_campaign(tmp_path):
     job = {"arrival_s": 0.0, "service_s": 5.0, "components": [4], "application": "poisson", "estimate_s": None}
     manifests = [

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from emulator.campaigns.offered_load import load_of
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.catalogue import topology_named
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import JobRow, Manifest, RunKind
@@ -122,6 +125,8 @@ def test_several_runs_stand_side_by_side(run, tmp_path):
     assert list(table[0]) == ["quantity", "first-1", "measured"]
     finished = next(row for row in table if row["quantity"] == "jobs finished")
     assert finished["first-1"] == "3 of 4"
+    intervals = next(row for row in table if row["quantity"] == "intervals of times")
+    assert (intervals["first-1"], intervals["measured"]) == ("jobs taken as independent", "")
     assert [(row["run"], row["clusters"]) for row in factor_table(summaries, labels)] == [("first-1", "2")]
     (measured,) = measured_factor_table(summaries, labels)
     assert (measured["run"], measured["factor [95%]"]) == ("measured", "3 [2.9, 3.1]")
@@ -150,3 +155,13 @@ def test_runs_side_by_side_say_their_time_scales(run):
     rows = {row["quantity"]: row for row in summary_table(summaries, ["one", "two"])}
     assert rows["time scale"] == {"quantity": "time scale", "one": "1", "two": "2"}
     assert [run_object(summary, "run")["time_scale"] for summary in summaries] == [1.0, 2.0]
+
+
+def test_a_report_says_the_load_that_the_jobs_of_a_campaign_offered(run, tmp_path):
+    subject, _ = simulate_workload("W1", SimulationOptions(jobs=8, seed=4, band="none"), out=tmp_path / "w1")
+    load = load_of(tuple(subject.jobs), subject.topology.processors)
+    summaries, labels = [summarize(read_run(path)) for path in (tmp_path / "w1", run)], ["w1", "unknown"]
+    rows = {row["quantity"]: row for row in summary_table(summaries, labels)}
+    assert rows["offered load"] == {"quantity": "offered load", "w1": f"{load:.6g}", "unknown": ""}
+    offered = [run_object(*labelled)["offered_load"] for labelled in zip(summaries, labels, strict=True)]
+    assert offered == [pytest.approx(load), None]

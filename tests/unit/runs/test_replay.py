@@ -1,4 +1,4 @@
-"""`testbed replay`: a run's directory in, how many decisions were made again and which differ out."""
+"""`testbed replay`: a run's directory, or several, in; how many decisions were made again and which differ out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from emulator.policies.decisions import Decision, decision_record, recorded_deci
 from emulator.policies.factory import deciders
 from emulator.policies.protocols import Arrival, Scan, Start, WaitingJob
 from emulator.runs.recorded_run import begun_manifest
-from emulator.runs.replay import replay_run
+from emulator.runs.replay import replay_run, replay_runs
 from emulator.runs.run_directory import RunDirectory
 
 REQUEST = RunRequest(name="r", queue="placement", scan_interval_s=2, tries_threshold=9, seed=3)
@@ -112,6 +112,39 @@ def test_a_torn_last_line_is_left_out_and_a_broken_one_is_named(testbed, process
     file.write_text(whole + "nothing\n")
     with pytest.raises(InvalidInput, match=f"decisions.jsonl, line {len(whole.splitlines()) + 1}: "):
         replay_run(tmp_path / "run")
+
+
+def test_the_decisions_of_all_runs_in_a_folder_add_up_and_those_without_any_are_named(testbed, processors, tmp_path):
+    folder = tmp_path / "sweep"
+    for name in ("wf-1", "cm-1"):
+        write(testbed, folder / name, events(processors))
+    write(testbed, folder / "wf-2", [])
+    ended = replay(folder)
+    assert ended.exit_code == 0
+    assert f"2 runs: {2 * len(processors) + 4} decisions replayed, 0 differences\n" in ended.stdout
+    assert ended.stderr == "No decisions are recorded of: wf-2.\n"
+    assert {run: found.decisions for run, found in replay_runs(folder).items()} == {
+        "cm-1": len(processors) + 2, "wf-1": len(processors) + 2, "wf-2": 0,
+    }  # fmt: skip
+
+
+def test_what_differs_in_a_folder_of_runs_is_named_with_its_run(testbed, processors, tmp_path):
+    write(testbed, tmp_path / "sweep" / "cm-1", events(processors))
+    write(testbed, tmp_path / "sweep" / "wf-1", events(processors, broken=True))
+    ended = replay(tmp_path / "sweep", "--json")
+    said = json.loads(ended.stdout)
+    assert (ended.exit_code, said["decisions"], said["differences"]) == (1, 2 * len(processors) + 4, 1)
+    assert said["first"] == [
+        {"run": "wf-1", "number": 2, "time_s": 0.6, "what": "waiting", "recorded": "1", "replayed": "0"}
+    ]
+    counts = [(row["run"], row["decisions"], row["differences"]) for row in said["runs"]]
+    assert counts == [("cm-1", len(processors) + 2, 0), ("wf-1", len(processors) + 2, 1)]
+
+
+def test_a_folder_without_decisions_is_refused(testbed, tmp_path):
+    write(testbed, tmp_path / "sweep" / "wf-1", [])
+    with pytest.raises(InvalidInput, match=r"sweep: none of its runs holds decisions .*name a folder of live runs"):
+        replay_runs(tmp_path / "sweep")
 
 
 def test_what_is_no_run_or_lacks_its_request_is_refused_in_one_sentence(testbed, processors, tmp_path):

@@ -107,7 +107,7 @@ def test_batches_join_neighbours_when_they_are_full():
     assert batches.batch_jobs == 4
     assert batches.jobs[:96] == [4] * 96
     assert sum(batches.jobs) == 3 * MOST_BATCHES
-    assert batches.response_s[1] == 4 + 5 + 6 + 7
+    assert batches.sums[1] == 4 + 5 + 6 + 7
 
 
 def test_warm_up_is_left_out_by_arrivals_and_the_window_ends_with_the_last_one():

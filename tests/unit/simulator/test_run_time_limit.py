@@ -29,6 +29,13 @@ def test_its_times_are_not_counted_but_its_processors_are():
     assert found.gross_utilization == pytest.approx(40 / 50)
 
 
+def test_the_makespan_ends_with_the_last_job_that_finished():
+    """As in `compare` of records: the second job is ended at 90."""
+    jobs = [job(1, 0, 20, 8), job(2, 50, 100, 8)]
+    found = simulate(jobs, clusters=[8], queue="gs", run_time_limit_s=40).statistics
+    assert (found.jobs_finished, found.jobs_reached_limit, found.makespan_s) == (1, 1, 20)
+
+
 def test_its_net_utilization_is_that_of_the_work_it_has_done():
     """Over two clusters a job takes 125 s for 100 s of work: in 50 s it has done 40."""
     jobs = [job(1, 0, 100, 8, 8), job(2, 100, 10, 8)]
@@ -43,14 +50,11 @@ def test_without_a_limit_all_run_to_their_end():
 def test_contention_moves_an_end_to_the_limit_and_not_beyond():
     """Alone both take 125 s; in company they would take 150 s."""
     jobs = [job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)]
-    result = simulate(
-        jobs, clusters=[32] * 4, queue="gs", runtime=1.25, contention=SharedLinks(1), run_time_limit_s=140, keep_jobs=True
-    )
+    limited = {"clusters": [32] * 4, "queue": "gs", "runtime": 1.25, "run_time_limit_s": 140}
+    result = simulate(jobs, contention=SharedLinks(1), keep_jobs=True, **limited)
     assert {ended.id: (ended.finish_s, ended.reached_limit) for ended in result.finished} == {
         1: (140, True),
         2: (140, True),
     }
-    alone = simulate(
-        jobs[:1], clusters=[32] * 4, queue="gs", runtime=1.25, contention=SharedLinks(1), run_time_limit_s=140
-    )
+    alone = simulate(jobs[:1], contention=SharedLinks(1), **limited)
     assert alone.statistics.jobs_finished == 1

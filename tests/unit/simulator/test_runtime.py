@@ -9,7 +9,7 @@ from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from emulator.simulator.runtime import OneFactor
-from emulator.simulator.runtime_tables import read_factors
+from emulator.simulator.runtime_tables import joined_factors, read_factors
 
 PUBLISHED = Path(__file__).parents[3] / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
 MEASURED_HEADER = "application,grid,processors,components,clusters,extension_factor,verdict\n"
@@ -111,3 +111,21 @@ def test_a_file_that_is_no_table_is_refused_though_its_lines_have_more_cells_tha
     (tmp_path / "factors.csv").write_text('{\n"a": 1, "b": 2\n}\n')
     with pytest.raises(InvalidInput, match="holds neither extension factors"):
         read_factors(tmp_path / "factors.csv")
+
+
+def test_several_tables_are_one_unless_they_contradict_each_other(tmp_path):
+    texts = {
+        "poisson": "poisson,100,64,2,2,1.5,valid\npoisson,400,64,2,2,1.2,valid\n",
+        "heat": "heat,400,16,2,2,1.3,valid\n",
+        "again": "heat,400,16,2,2,1.3,valid\n",
+        "other": "heat,400,16,2,2,1.4,valid\n",
+    }
+    files = {name: tmp_path / f"{name}.csv" for name in texts}
+    for name, text in texts.items():
+        files[name].write_text(MEASURED_HEADER + text)
+    table = joined_factors([files["poisson"], files["heat"], files["again"], PUBLISHED], grid=400)
+    assert (table.factor("poisson", 64, 2), table.factor("heat", 16, 2)) == (1.2, 1.3)
+    assert table.execution_s("poisson", on((0, 16), (1, 16)), 357) == 402
+    with pytest.raises(InvalidInput, match=r"other\.csv: application: has another factor of 'heat' on 16 processors"):
+        joined_factors([files["heat"], files["other"]])
+    assert joined_factors([PUBLISHED]).digest == read_factors(PUBLISHED).digest

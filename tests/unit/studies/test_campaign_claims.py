@@ -13,46 +13,22 @@ from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import JobRow, RunKind
-from emulator.runs.timelines import BackgroundUse, Timelines, read_timelines
+from emulator.runs.timelines import Timelines, read_timelines
 from emulator.studies.campaign_claims import decided_claims
-from emulator.studies.campaign_runs import CampaignRun, mean_of, of_case, ratio_of
+from emulator.studies.campaign_runs import CampaignRun, mean_of, ratio_of
 from emulator.studies.campaign_statements import wait_s
 from emulator.studies.claims import ClaimOutcome, Decision
 from tests.unit.reports.simulated_runs import simulated_run
+from tests.unit.studies.changed_runs import like, parts, waits
 
 SHOWN, NOT_SHOWN, UNDECIDED = ClaimOutcome.SHOWN, ClaimOutcome.NOT_SHOWN, ClaimOutcome.UNDECIDED
 SHIPPED = PROJECT_ROOT / "docs/results/campaigns"
 SIMULATED = {"times": "stated", "options": {"extension_factors": 1.0}}
-FILES = {"input_files": {"sizes_bytes": [2e9], "replicas": [3]}}
 
 
 @pytest.fixture(scope="module")
 def w1(tmp_path_factory: pytest.TempPathFactory) -> Timelines:
     return read_timelines(simulated_run(tmp_path_factory.mktemp("w1") / "wf", jobs=40))
-
-
-@pytest.fixture(scope="module")
-def w50(tmp_path_factory: pytest.TempPathFactory) -> Timelines:
-    folder = tmp_path_factory.mktemp("w50") / "cf"
-    return read_timelines(simulated_run(folder, "W50", policy="cf", jobs=60, workload=FILES))
-
-
-def like(run: Timelines, *, jobs: Any = None, workload: dict[str, Any] | None = None, **manifest: Any) -> Timelines:
-    """The same run with other entries in its manifest, and with jobs changed by a function."""
-    stated = dict(manifest) if workload is None else {**manifest, "workload": workload}
-    records = replace(run.records, manifest=run.records.manifest.model_copy(update=stated))
-    changed = [job if jobs is None else job.model_copy(update=jobs(job)) for job in run.records.jobs]
-    return replace(run, records=replace(records, jobs=changed), jobs=changed)
-
-
-def waits(factor: float) -> Any:
-    """A change of jobs: their wait and response times are `factor` times as long."""
-    return lambda job: {"wait_time_s": factor * job.wait_time_s, "response_time_s": factor * job.response_time_s}
-
-
-def parts(runs: list[Timelines], claim: str) -> dict[str, Decision]:
-    (decided,) = (decided for decided in decided_claims(runs) if decided.claim.id == claim)
-    return {decision.says: decision for decision in decided.decisions}
 
 
 def test_all_claims_on_campaigns_are_decided_in_order(w1):
@@ -103,6 +79,46 @@ def test_queue_times_are_compared_over_the_seeds_that_both_cases_have(w1):
     assert decision.verdict is SHOWN
 
 
+def test_equal_queue_times_are_similar_however_much_seeds_differ(w1):
+    """What a seed does to both policies is no difference between them."""
+
+    def queued(seconds: float) -> Any:
+        return lambda job: {"queue_time_s": seconds, "response_time_s": 100.0}
+
+    runs = [
+        like(w1, policy=policy, seed=seed, jobs=queued(seconds))
+        for policy in ("wf", "cm")
+        for seed, seconds in ((1, 5.0), (2, 20.0), (3, 90.0))
+    ]
+    decision = parts(runs, "C32")["W1, queue time: cm and wf differ by less than 10% of wf's response time"]
+    assert (decision.value, decision.low, decision.high) == pytest.approx((0.0, 0.0, 0.0))
+    assert decision.verdict is SHOWN
+
+
+def test_queue_times_of_other_seeds_are_compared_as_independent(w1):
+    def queued(job: JobRow) -> dict[str, float]:
+        return {"queue_time_s": 10.0 + job.job % 5, "response_time_s": 100.0}
+
+    runs = [like(w1, policy=policy, seed=seed, jobs=queued) for policy, seed in (("wf", 1), ("cm", 2))]
+    decision = parts(runs, "C32")["W1, queue time: cm and wf differ by less than 10% of wf's response time"]
+    assert decision.value == pytest.approx(0.0)
+    assert decision.low is not None
+    assert decision.low < 0.0
+
+
+def test_with_one_seed_only_jobs_that_finished_under_both_policies_are_compared(w1):
+    longest = max(w1.records.jobs, key=lambda job: job.wait_time_s or 0.0)
+
+    def failing(job: JobRow) -> dict[str, str]:
+        return {"state": "failed"} if job.name == longest.name else {}
+
+    found = parts([w1, like(w1, policy="cm", jobs=failing)], "C30")["W1, wait: cm < wf"]
+    assert (found.value, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
+    # Jobs of two campaigns are never the same ones, so all of them count.
+    growth = parts([w1, like(w1, name="w2", jobs=lambda job: {"name": f"w2-{job.job}"})], "C31")
+    assert growth["wf, execution: W2 > W1"].value == pytest.approx(1.0)
+
+
 def test_two_runs_of_one_case_and_seed_are_refused(w1):
     with pytest.raises(InvalidInput, match="is a run of the same campaign, policy and seed as"):
         decided_claims([w1, w1])
@@ -149,24 +165,64 @@ def factor_row(factor: float, *components: int, width: float = 0.05) -> Extensio
     )  # fmt: skip
 
 
+def measurement(run: Timelines, *rows: ExtensionFactorRow) -> Timelines:
+    """A whole measurement that found these factors."""
+    own = like(run, name="measure-laplace", kind=RunKind.MEASUREMENT)
+    return replace(own, records=replace(own.records, extension_factors=list(rows)))
+
+
+def factor_parts(runs: list[Timelines]) -> dict[str, dict[str, Decision]]:
+    """Return the parts of C29 that are about measured factors, by the kind of runs that decide them."""
+    return {
+        decided.at: {part.says: part for part in decided.decisions if part.says.startswith("measured factor")}
+        for decided in decided_claims(runs)
+        if decided.claim.id == "C29"
+    }
+
+
 def test_execution_by_clusters_comes_from_measured_factors_too(w1):
     measured = replace(w1, records=replace(w1.records, extension_factors=[factor_row(1.3, 18, 18)]))
     found = parts([measured], "C29")
-    assert found["measured factor of laplace on 36 processors in 2 clusters, above 1"].verdict is SHOWN
+    assert found["measured factor of laplace on 36 processors in 2 clusters, above 1.2"].verdict is SHOWN
     assert any("heat on 36 processors" in says for says in found)
 
 
-def test_a_whole_measurement_decides_by_its_factors_over_several_clusters(w1):
+def test_a_whole_measurement_decides_by_its_factors_over_the_most_clusters(w1):
     """Its rows of one cluster are the one that the factors are relative to, and the one run as if co-allocated."""
-    rows = [factor_row(1.0, 36, width=0.0), factor_row(0.9, 36), factor_row(1.3, 18, 18), factor_row(1.4, 9, 9, 9, 9)]
-    own = like(w1, name="measure-laplace", kind=RunKind.MEASUREMENT)
-    measured = replace(own, records=replace(own.records, extension_factors=rows))
-    (decided,) = (decided for decided in decided_claims([measured]) if decided.claim.id == "C29")
+    rows = [factor_row(1.0, 36, width=0.0), factor_row(0.9, 36), factor_row(1.1, 18, 18), factor_row(1.4, 9, 9, 9, 9)]
+    (decided,) = decided_claims([measurement(w1, *rows)])
+    assert (decided.claim.id, decided.at, decided.verdict) == ("C29", "measurement", SHOWN)
     assert [(decision.says, decision.value) for decision in decided.decisions] == [
-        (f"measured factor of laplace on 36 processors in {clusters} clusters, above 1", factor)
-        for clusters, factor in ((2, 1.3), (4, 1.4))
+        ("measured factor of laplace on 36 processors in 4 clusters, above 1.2", 1.4)
     ]
-    assert decided.verdict is SHOWN
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0748, NOT_SHOWN), (1.18, UNDECIDED), (1.3, SHOWN)])
+def test_a_factor_rises_markedly_if_it_is_more_than_a_fifth(w1, factor, verdict):
+    (decided,) = decided_claims([measurement(w1, factor_row(factor, 9, 9, 9, 9))])
+    assert decided.verdict is verdict
+
+
+def test_a_problem_is_an_application_on_a_grid_and_a_number_of_processors(w1):
+    rows = [factor_row(1.3, 18, 18), factor_row(1.4, 12, 12, 12).model_copy(update={"grid": 3600})]
+    assert list(factor_parts([measurement(w1, *rows)])["measurement"]) == [
+        "measured factor of laplace on 36 processors in 2 clusters, above 1.2",
+        "measured factor of laplace grid 3600 on 36 processors in 3 clusters, above 1.2",
+    ]
+
+
+def test_measured_factors_are_live_values_and_decide_nothing_on_simulations(w1):
+    measured, simulated = measurement(w1, factor_row(1.3, 18, 18)), like(w1, kind=RunKind.SIMULATION)
+    says = "measured factor of laplace on 36 processors in 2 clusters, above 1.2"
+    found = factor_parts([measured, simulated])
+    assert {at: list(factors) for at, factors in found.items()} == {"measurement": [says], "simulation": []}
+    found = factor_parts([measured, simulated, w1])
+    assert {at: list(factors) for at, factors in found.items()} == {"campaign": [says], "simulation": []}
+
+
+def test_jobs_over_one_number_of_clusters_leave_the_execution_time_open(w1):
+    (part,) = parts([like(w1, jobs=lambda job: {"clusters": 2})], "C29").values()
+    assert part.verdict is UNDECIDED
 
 
 def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iterations(w1):
@@ -184,38 +240,6 @@ def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iter
     verdicts = {verdict for says, verdict in found.items() if "clusters over" in says}
     assert SHOWN in verdicts
     assert NOT_SHOWN not in verdicts
-
-
-def test_files_tell_their_cases_apart_by_replicas(w50):
-    runs = [CampaignRun.of(w50), CampaignRun.of(like(w50, workload={"input_files": {"replicas": [1, 3]}}))]
-    assert [run.replicas for run in runs] == [3, None]
-    assert of_case(runs, "w50", "cf", 3) == runs[:1]
-    assert of_case(runs, "w50", "cf") == runs
-
-
-def test_a_heavy_background_is_told_by_its_band(w50):
-    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}})
-    found = parts([at_half], "C40")
-    assert "W50, cf, background 60%: no run of it is given" in found
-    assert any(says.startswith("W50, cf, 3 replicas, background 50%, jobs waiting") for says in found)
-
-
-@pytest.mark.parametrize("band", [[0.5, 0.6], [0.45, 0.65], [0.51, 0.59]])
-def test_a_band_that_stands_for_no_heavy_background_decides_neither_half(w50, band):
-    between = like(w50, workload={**FILES, "background": {"band": band}}, jobs=waits(3))
-    found = parts([between], "C40")
-    assert [says.split(":")[0] for says in found] == ["W50, cf, background 50%", "W50, cf, background 60%"]
-    assert all(f"{band[0]:.0%} to {band[1]:.0%}, stands for neither 50% nor 60%" in says for says in found)
-    assert {decided.verdict for decided in found.values()} == {UNDECIDED}
-    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}})
-    assert any("background 50%, jobs waiting" in says for says in parts([between, at_half], "C40"))
-
-
-def test_a_heavy_background_is_a_case_of_its_own(w50):
-    usual = like(w50, workload={**FILES, "background": {"band": [0.3, 0.4]}})
-    heavy = like(w50, workload={**FILES, "background": {"band": [0.5, 0.55]}}, jobs=waits(3))
-    assert parts([usual, heavy], "C39") == parts([usual], "C39")
-    assert parts([usual, heavy], "C40") == parts([heavy], "C40")
 
 
 @pytest.mark.parametrize(
@@ -269,108 +293,6 @@ def test_the_shipped_runs_of_a_campaign_are_alike(pattern):
     paths = sorted(SHIPPED.glob(pattern))
     assert len(paths) >= 3
     assert decided_claims(read_timelines(path) for path in paths)
-
-
-def test_total_utilization_needs_a_background_load(w50):
-    (open_part,) = (
-        decision for says, decision in parts([w50], "C39").items() if says.startswith("W50, cf, 3 replicas, total")
-    )
-    assert "the runs had no background load (" in open_part.says
-    assert open_part.verdict is UNDECIDED
-    loaded = replace(w50, background=[BackgroundUse(0.0, "amsterdam", {"dummy": 40, "local": 0})])
-    says = "W50, cf, 3 replicas, total utilization, 67% to 84%"
-    decided = parts([loaded], "C39")[says]
-    assert decided.value == pytest.approx(_total(w50) + 40 / sum(w50.sizes.values()))
-
-
-def _total(run: Timelines) -> float:
-    shares = CampaignRun.of(run).shares
-    return sum(shares["coallocation"] + shares["pwt"]) / 10
-
-
-def test_queues_are_counted_and_saturation_is_what_waits_at_the_end(w50):
-    run = CampaignRun.of(w50)
-    found = parts([w50], "C39")
-    assert found["W50, cf, 3 replicas, longest queue, above 10 and below 40"].value == run.longest_queue
-    says = "W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"
-    assert found[says].value == run.waiting_at_last_arrival
-    assert found[says].verdict is (SHOWN if run.waiting_at_last_arrival > 10 else NOT_SHOWN)
-
-
-def test_transfers_are_compared_between_policies_and_replicas(w50):
-    def transfers(seconds: float) -> Any:
-        return lambda job: {"estimated_transfer_s": seconds * (1 + job.job % 5)}
-
-    w30 = [
-        like(
-            w50, name="w30", policy=policy, workload={"input_files": {"replicas": [replicas]}}, jobs=transfers(seconds)
-        )
-        for policy, replicas, seconds in (("cf", 1, 4.0), ("cf", 3, 2.0), ("wf", 1, 8.0), ("wf", 3, 1.0))
-    ]
-    found = parts(w30, "C36")
-    assert {says: decision.verdict for says, decision in found.items()} == {
-        "W30, FTT: cf with 1 < wf with 1": SHOWN,
-        "W30, FTT: cf with 3 < wf with 3": NOT_SHOWN,
-        "W30, FTT: cf with 3 < cf with 1": SHOWN,
-        "W30, FTT: cf with 3 < wf with 1": SHOWN,
-    }
-
-
-def test_waits_and_tries_are_compared_between_numbers_and_sizes_of_components(w50):
-    def grown(job: JobRow) -> dict[str, float]:
-        return {"wait_time_s": len(job.components) * (50.0 + job.job % 7)}
-
-    found = parts([like(w50, name="w30", jobs=grown)], "C37")
-    assert found["W30, cf, 3 replicas, wait time: 2 components over 1, above 1"].verdict is SHOWN
-    assert any(says.startswith("W30, cf, 3 replicas, placement tries: 16 processors in each over 8") for says in found)
-    assert "W30, wf, wait time by components: no run of it is given" in found
-
-
-@pytest.mark.parametrize(
-    ("claim", "name", "band", "says"),
-    [
-        ("C37", "w30", [0.3, 0.4], "W30, cf, {}, wait time: 2 components over 1, above 1"),
-        ("C40", "w50", [0.45, 0.55], "W50, cf, {}, background 50%, mean claiming tries, below 2"),
-    ],
-)
-def test_runs_with_other_numbers_of_replicas_are_never_put_together(w50, claim, name, band, says):
-    def of(replicas: int) -> Timelines:
-        """Only without replication jobs of several components wait longer, and claims take several tries."""
-        times = 1 if replicas == 1 else 0
-        stated = {"input_files": {"replicas": [replicas]}, "background": {"band": band}}
-        return like(w50, name=name, workload=stated, jobs=lambda job: {
-            "wait_time_s": (50.0 + job.job % 7) * len(job.components) ** times, "claiming_tries": 1 + times,
-        })  # fmt: skip
-
-    one, three = of(1), of(3)
-    together = parts([one, three], claim)
-    for case, run in (("1 replica", one), ("3 replicas", three)):
-        assert together[says.format(case)] == parts([run], claim)[says.format(case)]
-    assert together[says.format("1 replica")].value > together[says.format("3 replicas")].value
-
-
-def test_a_ratio_of_gained_and_wasted_time_is_asked_where_claims_succeed_at_once(w50):
-    found = parts([like(w50, name="w30")], "C38")
-    assert found["W30, cf, 3 replicas, mean claiming tries, below 2"].verdict is SHOWN
-    assert found["W30, cf, 3 replicas, PGT over PWT, 3 within 10%"].verdict is NOT_SHOWN
-
-
-@pytest.mark.parametrize(("gained_by_more_s", "verdict"), [(20.0, SHOWN), (0.0, UNDECIDED)])
-def test_more_claiming_tries_turn_wasted_into_gained_time_of_jobs_with_a_transfer(w50, gained_by_more_s, verdict):
-    """Without a transfer processors are claimed at once: simulated jobs then gain no time, and live ones hardly any."""
-
-    def claimed(job: JobRow) -> dict[str, float]:
-        again, travels = job.job % 2, job.job % 10 > 0
-        gained_s = 30.0 + gained_by_more_s * again + job.job % 3 if travels else 0.0
-        return {
-            "claiming_tries": 1 + again, "estimated_transfer_s": 40.0 * travels, "processor_gained_time_s": gained_s,
-            "processor_wasted_time_s": 10.0,
-        }  # fmt: skip
-
-    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}}, jobs=claimed)
-    (moved,) = (decision for says, decision in parts([at_half], "C40").items() if "PGT over PGT and PWT" in says)
-    assert moved.value is not None
-    assert moved.verdict is verdict
 
 
 def test_a_ratio_of_pairs_leaves_out_what_they_have_in_common():

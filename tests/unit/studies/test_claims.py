@@ -73,3 +73,20 @@ def test_a_claim_shows_if_all_its_parts_do_and_fails_with_one() -> None:
 def test_one_replication_has_no_interval() -> None:
     with pytest.raises(RunFailed, match="two replications"):
         decide_part(RatioPart("", Ratio((FAST,), (SLOW,)), Range(high=1.0)), lambda case: [1.0])
+
+
+@pytest.mark.parametrize(
+    ("bound", "alone", "allowing"),
+    [
+        (1.02, ClaimOutcome.UNDECIDED, ClaimOutcome.SHOWN),
+        (0.97, ClaimOutcome.NOT_SHOWN, ClaimOutcome.UNDECIDED),
+        (0.95, ClaimOutcome.NOT_SHOWN, ClaimOutcome.NOT_SHOWN),
+    ],
+)
+def test_a_ratio_known_to_be_too_large_is_decided_by_all_that_the_true_one_may_be(bound, alone, allowing):
+    """The ratio has the interval from 0.984 to 1.024, and exceeds the true one by 1 to 2%."""
+    ratio = Ratio((LIKE_FAST,), (FAST,), bound)
+    assert below(ratio) is alone
+    decision = decide_part(RatioPart("", ratio, Range(high=1.0), least_excess=1.01, most_excess=1.02), values)
+    assert decision.verdict is allowing
+    assert decision.low == decide_part(RatioPart("", ratio, Range(high=1.0)), values).low

@@ -74,6 +74,19 @@ def test_one_makespan_decides_nothing_and_those_of_two_seeds_do(tmp_path):
     assert both.low == pytest.approx(both.value)
 
 
+def test_makespans_are_those_of_the_jobs_that_finished_in_both_runs(tmp_path):
+    paths = [
+        run_of(tmp_path / f"{policy}-{seed}", policy, queue, seed=seed)
+        for policy, queue in (("normal-alone", "just-first"), ("uniform-light", "backfill"))
+        for seed in (1, 2)
+    ]
+    rows = read_rows(paths[0], JobRow)
+    last = max(rows, key=lambda row: row.finished_s)
+    failed = last.model_copy(update={"state": "failed"})
+    replace_rows(paths[0], JobRow, [failed if row is last else row for row in rows])
+    assert decided(*paths)["makespan: 3dbf-light/ccs is 35% below basic/ccs (sit)"].value == pytest.approx(1.0)
+
+
 def test_a_run_of_which_no_job_has_finished_leaves_its_makespans_open(tmp_path):
     basic = run_of(tmp_path / "basic", "normal-alone", "just-first")
     light = run_of(tmp_path / "light", "uniform-light", "backfill")

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.simulator.study_streams import study_workload
-from emulator.studies.cases import ResponseCase, SaturationCase
+from emulator.studies.cases import SEARCH_EXCESS, ResponseCase, SaturationCase
 from emulator.studies.catalogue import STUDIES, claims_about, study_named
 from emulator.studies.claims import ClaimOutcome, decide_part
 from emulator.studies.simulation_study import Scale
@@ -60,6 +60,16 @@ def test_much_and_far_are_a_twentieth_of_maximal_utilization() -> None:
                 assert bounds("C22", f"-{worse} {queue}", f"-{better} {queue}") == much
 
 
+def test_only_the_claim_about_the_size_of_maxima_allows_for_what_the_search_adds_to_them() -> None:
+    """Everything else about maxima is a ratio of two of them."""
+    claims = [claim for name in STUDIES for claim in claims_about(name)]
+    parts = [(claim.id, part) for claim in claims for part in claim.parts if isinstance(part, RatioPart)]
+    assert {name for name, part in parts if part.most_excess > 1} == {"C16"}
+    about_it = [part for name, part in parts if name == "C16"]
+    assert {(part.least_excess, part.most_excess) for part in about_it} == {SEARCH_EXCESS}
+    assert all(part.says.endswith("< 0.65 (found 1% to 2% too large)") for part in about_it)
+
+
 @pytest.mark.parametrize("load", [0.3, 0.5])
 @pytest.mark.parametrize(
     ("workload", "queue"), [("50-0-0-50", "ls-do"), ("das-128-16", "gs"), ("poisson-rco", "lp-gf")]
@@ -69,6 +79,14 @@ def test_a_load_is_the_gross_utilization_that_the_simulation_measures(workload: 
     assert outcome["gross_utilization"] == pytest.approx(load, rel=0.10)  # three deviations of the log's work
     assert outcome["gross_over_net"] == pytest.approx(study_workload(workload).gross_over_net(queue), rel=0.01)
     assert not outcome["saturated"]
+
+
+@pytest.mark.parametrize(("workload", "queue", "load"), [("25-25-25-25", "gp", 0.952), ("0-0-0-100", "ls-or", 0.979)])
+def test_a_load_is_too_much_also_for_a_discipline_that_lets_only_some_queues_starve(
+    workload: str, queue: str, load: float
+) -> None:
+    """After the last arrival the queue that starved is served alone, so that responses hardly grow."""
+    assert ResponseCase(workload, queue, load, jobs=50_000, seed=0).run()["saturated"]
 
 
 def test_only_multicomponent_jobs_make_all_global_disciplines_one() -> None:
