@@ -104,9 +104,9 @@ class IterationForm:
 class ApplicationDescriptor:
     """Everything that other packages must know of an application.
 
-    `module` and `class_name` say where its code is; `summary` and `example` appear in its `--help`. `arguments` names all
-    that a job may state. `check(side_points, processors, arguments)` raises `InvalidInput` if the problem cannot be
-    run. `length` names the argument that states how long a run is, `default_length` its value in a job that states none
+    `module` and `class_name` say where its code is; `summary` and `example` appear in its `--help`. `arguments` names
+    all that a job may state. `check(side_points, processors, arguments)` raises `InvalidInput` if the problem cannot
+    be run. `length` names the argument that states how long a run is, `default_length` its value in a job that states none
     (None: there is none), and `measured_length` that in a measurement (None: it is chosen by the work of an iteration).
     `fixed` arguments hold in measurements unless a user sets them. `synchronizes` tells whether the application can
     pass a barrier before each communication, and records its border exchange.

@@ -304,9 +304,7 @@ class Engine:
         if job.reached_limit:
             observations.note_reached_limit()
         else:
-            observations.note_finished(
-                job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue
-            )
+            observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
         if self._on_finished is not None:
             self._on_finished(finished_job(job, placement, now_s))
         if self._contention is not None:

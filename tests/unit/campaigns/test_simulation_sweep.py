@@ -11,7 +11,6 @@ import pytest
 from emulator.campaigns.simulated import simulate_workload
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.simulation_sweep import (
-    QUANTITIES,
     SimulationSweep,
     SimulationSweepCell,
     WorkloadCase,
