@@ -39,7 +39,7 @@ from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 from workloads.local_jobs import digest_of_log
-from workloads.stated_jobs import JobList, StatedJob, is_list, is_log, read_stated_jobs
+from workloads.stated_jobs import JobList, StatedJob, is_list, is_log, read_stated_jobs, spaced_jobs
 
 MAX_JOBS = 1_000_000
 NO_BAND = "none"
@@ -156,6 +156,11 @@ class Campaign(StatedScheduling):
         """Whether it says how long its jobs execute in one cluster."""
         return self.service_s is not None or bool(self.listed)
 
+    @property
+    def has_list_per_seed(self) -> bool:
+        """Whether each seed has a job list of its own."""
+        return self.job_list is not None and self.job_list.is_per_seed
+
     def located(self, folder: Path) -> Campaign:
         """Return this campaign, whose file is in `folder`, with its topology and its log where the command finds them.
 
@@ -171,30 +176,31 @@ class Campaign(StatedScheduling):
         stated = background.model_dump(exclude_unset=True)
         return campaign.changed(background={**stated, "local_jobs": log, "log_digest": digest})
 
-    def carrying_jobs(self, folder: Path, topology: Topology | None = None) -> Campaign:
+    def carrying_jobs(self, folder: Path, topology: Topology | None = None, seed: int | None = None) -> Campaign:
         """Return this campaign with the jobs of its list, whose path is relative to `folder`; itself without a list.
 
-        Jobs of a log are split for `topology`, or else for its own one.
+        Jobs of a log are split for `topology`, or else for its own one. If each seed has a list of its own, that of
+        `seed` is read; without a seed none is.
 
         Raises:
             InvalidInput: if the list cannot be used, a job has arguments where the campaign has a command, or neither
                 names an application.
         """
-        if self.job_list is None:
+        if self.job_list is None or (self.has_list_per_seed and seed is None):
             return self
         clusters = (topology or topology_named(self.topology)).clusters
-        listed, left_out = read_stated_jobs(self.job_list, folder, [cluster.processors for cluster in clusters])
+        path = folder / self.job_list.file_of(seed or 0)
+        listed, left_out = read_stated_jobs(self.job_list, path, [cluster.processors for cluster in clusters])
         if not self.command and "application" not in self.model_fields_set:
             for number, job in enumerate(listed, start=1):
                 if not job.application:
                     raise InvalidInput(
-                        f"{folder / self.job_list.file}: the job that arrives as number {number} names no application, "
-                        f"and campaign {self.name!r} states none for all."
+                        f"{path}: the job that arrives as number {number} names no application, and campaign "
+                        f"{self.name!r} states none for all."
                     )
         if self.command and any(job.arguments for job in listed):
             raise InvalidInput(
-                f"{folder / self.job_list.file}: arguments: campaign {self.name!r} runs a command instead of "
-                "applications; leave them out."
+                f"{path}: arguments: campaign {self.name!r} runs a command instead of applications; leave them out."
             )
         jobs = min(self.jobs, len(listed))
         return self.changed(listed=[job.model_dump() for job in listed], left_out=left_out, jobs=jobs)
@@ -231,10 +237,11 @@ class Campaign(StatedScheduling):
             return self
         if not 0.0 < factor < math.inf:
             raise InvalidInput(f"--interarrival-factor: must be positive and finite, not {factor:g}.")
+        if self.job_list is not None:
+            listed = [job.model_dump() for job in spaced_jobs(self.listed, factor)]
+            return self.changed(job_list=self.job_list.spaced(factor).model_dump(), listed=listed)
         if self.interarrival is None:
-            return self.changed(
-                listed=[{**job.model_dump(), "arrival_s": job.arrival_s * factor} for job in self.listed]
-            )
+            return self
         mean_s = self.interarrival.mean_s * factor
         return self.changed(interarrival={**self.interarrival.model_dump(), "mean_s": mean_s})
 
@@ -268,11 +275,12 @@ class Campaign(StatedScheduling):
         return self.changed(queue=queue, policy=policy)
 
 
-def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campaign:
+def campaign_named(name_or_path: str, topology: Topology | None = None, seed: int | None = None) -> Campaign:
     """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
 
     Files that it states are beside it. If it is to run on another `topology` than its own, the jobs of its log are
-    split for that one.
+    split for that one. If each seed has a job list of its own, that of `seed` is read; without a seed the campaign has
+    no jobs yet.
 
     Raises:
         UnknownName: if neither exists.
@@ -285,7 +293,7 @@ def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campa
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
-    return campaign.located(path.parent).carrying_jobs(path.parent, topology)
+    return campaign.located(path.parent).carrying_jobs(path.parent, topology, seed)
 
 
 def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:

@@ -47,10 +47,12 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     Their arguments are those that the campaign states; `job_lengths` makes them as long as they are to be.
 
     Raises:
-        InvalidInput: if the campaign describes an invalid job, or the seed is negative.
+        InvalidInput: if the campaign describes an invalid job or has read no job list, or the seed is negative.
     """
     if seed < 0:
         raise InvalidInput(f"seed: must be 0 or more, not {seed}.")
+    if campaign.has_list_per_seed and not campaign.listed:
+        raise InvalidInput(f"campaign {campaign.name!r}: job_list: each seed has its own, and none has been read.")
     if campaign.interarrival is None:
         return [_stated_arrival(campaign, number, job) for number, job in
                 enumerate(campaign.listed[: campaign.jobs], start=1)]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -19,22 +19,40 @@ from workloads.swf_stream import swf_jobs
 MOST_JOBS: Final = 20_000
 """A campaign's record holds its jobs; longer lists are simulated as they are, without a campaign."""
 
+SEED: Final = "{seed}"
+"""What stands for the seed in the name of a file."""
+
 Seconds = Annotated[float, Field(ge=0)]
 
 
 class JobList(DocumentModel):
     """A job list (``.jsonl``) or a log (``.swf``, ``.swf.gz``) in `file`, which alone may be stated.
 
-    `component_limit` splits the jobs of a log into components of at most this size.
+    If ``{seed}`` stands in `file`, each seed has a file of its own. `component_limit` splits the jobs of a log into
+    components of at most this size. `interarrival_factor` multiplies all arrival times.
     """
 
     file: Annotated[str, Field(min_length=1)]
     component_limit: PositiveInt | None = None
+    interarrival_factor: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _file_alone(cls, stated: Any) -> Any:
         return {"file": stated} if isinstance(stated, str) else stated
+
+    @property
+    def is_per_seed(self) -> bool:
+        """Whether each seed has a file of its own."""
+        return SEED in self.file
+
+    def file_of(self, seed: int) -> str:
+        """Return the file that holds the jobs with this seed."""
+        return self.file.replace(SEED, str(seed))
+
+    def spaced(self, factor: float) -> JobList:
+        """Return the same with arrival times multiplied by `factor` once more."""
+        return self.model_copy(update={"interarrival_factor": factor * (self.interarrival_factor or 1.0)})
 
 
 class StatedJob(DocumentModel):
@@ -57,8 +75,8 @@ class StatedJob(DocumentModel):
     arguments: StatedArguments | None = None
 
 
-def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tuple[tuple[StatedJob, ...], int]:
-    """Read a list whose path is relative to `folder`; return its jobs in order of arrival, and how many were left out.
+def read_stated_jobs(jobs: JobList, path: Path, clusters: Sequence[int]) -> tuple[tuple[StatedJob, ...], int]:
+    """Read the file at `path` as `jobs` says; return its jobs in order of arrival, and how many were left out.
 
     The first job arrives at 0 or when it says. A log is split for `clusters` of these sizes in processors, and its
     records that cannot be simulated are left out.
@@ -66,7 +84,6 @@ def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tu
     Raises:
         InvalidInput: if the file cannot be read, holds no job or too many, or is neither a list nor a log.
     """
-    path = folder / jobs.file
     found, left_out = _found(path, jobs, clusters)
     if len(found) > MOST_JOBS:
         raise InvalidInput(
@@ -74,7 +91,12 @@ def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tu
             f"{path}` takes all of them)."
         )
     stated = (validate(job, StatedJob, source=f"{path}, job {number}") for number, job in found)
-    return tuple(stated), left_out
+    return tuple(spaced_jobs(stated, jobs.interarrival_factor or 1.0)), left_out
+
+
+def spaced_jobs(jobs: Iterable[StatedJob], factor: float) -> list[StatedJob]:
+    """Return `jobs` with their arrival times multiplied by `factor`."""
+    return [job.model_copy(update={"arrival_s": job.arrival_s * factor}) for job in jobs]
 
 
 def is_list(path: Path) -> bool:

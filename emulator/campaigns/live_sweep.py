@@ -11,7 +11,7 @@ first run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +30,7 @@ from emulator.model.records import MANIFEST_FILE, JobRow, RunProgress
 from emulator.model.whole_files import write_whole
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.nodes.compositions import is_composition
+from emulator.runs.folders import SWEEP_FILE
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.run_directory import read_manifest, read_rows
@@ -37,7 +38,6 @@ from emulator.runs.same_campaign import without_hosts
 from workloads.campaign import Campaign
 from workloads.custom_sources import carrying_sources
 
-SWEEP_FILE: Final = "sweep.json"
 MOST_RUNS: Final = 1000
 
 
@@ -93,14 +93,16 @@ def sweep_of(
     dilation: float | None = None,
     repeat_void: int = 0,
     even_if_hopeless: bool = False,
+    of_seed: Callable[[int], Campaign] | None = None,
 ) -> LiveSweep:
     """Return the sweep of `campaign` over all `policies`, all `queues` and with each of the `seeds`.
 
     Without queues it is over the campaign's own, without policies over its own or those that go with the queues. Each
-    run is made `repeats` times with its seed, which shows the spread of live runs.
+    run is made `repeats` times with its seed, which shows the spread of live runs. If each seed has a job list of its
+    own, `of_seed` reads the campaign with that list.
 
     Raises:
-        InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
+        InvalidInput: if a policy or a job list cannot be read, or there are no seeds, or the same one twice.
     """
     policies, queues = [policy_name(policy) for policy in policies], [queue_name(queue) for queue in queues]
     for option, values in (("--policy", policies), ("--queue", queues), ("--seeds", seeds)):
@@ -108,11 +110,14 @@ def sweep_of(
             raise InvalidInput(f"{option}: {', '.join(map(str, values))} names one twice.")
     if not seeds:
         raise InvalidInput("--seeds: at least one is needed.")
-    variants = _variants(campaign, policies, queues)
+    read = of_seed if campaign.has_list_per_seed else None
+    if campaign.has_list_per_seed and read is None:
+        raise InvalidInput(f"campaign {campaign.name!r}: job_list: each seed has its own, and none has been read.")
+    shared = _variants(campaign, policies, queues)
     runs = tuple(
         LiveSweepRun(folder=f"{name}-{seed}{_repeat(number)}", campaign=variant, seed=seed)
         for seed in seeds
-        for name, variant in variants
+        for name, variant in (shared if read is None else _variants(read(seed), policies, queues))
         for number in range(1, repeats + 1)
     )
     if len({run.folder for run in runs}) != len(runs):

@@ -71,9 +71,9 @@ class SimulationSweep:
 
     def cases(self) -> list[WorkloadCase]:
         """Return the simulations, seed by seed in each cell."""
-        inputs = self.inputs().digest
+        inputs = self.inputs().digests(self.seeds)
         return [
-            WorkloadCase(self.swept, policy, queue, load, seed, inputs)
+            WorkloadCase(self.swept, policy, queue, load, seed, inputs[seed])
             for policy in self.policies
             for queue in self.queues
             for load in self.loads
@@ -86,7 +86,7 @@ class SimulationSweep:
         Raises:
             InvalidInput: if they cannot be read.
         """
-        return inputs_of(self.swept, (*self.policies, *self.queues))
+        return inputs_of(self.swept, (*self.policies, *self.queues), self.seeds)
 
     def record(self) -> dict[str, Any]:
         """Return all that the outcomes depend on: what is swept and over what, what is read, and the versions.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.workload_sources import DEFAULT_TOPOLOGY, factor_tables, factors_named
 from emulator.model.catalogue import GENERATED_FROM, topology_named
-from emulator.model.errors import UnknownName
+from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.topology import Topology
 from emulator.policies.names import custom_file
@@ -69,15 +69,17 @@ class SweptWorkload:
 class SweepInputs:
     """What the simulations of a sweep read: the name and the bytes of each file, and the topology.
 
-    If the clusters are generated, it is the topology that they are made from.
+    If the clusters are generated, it is the topology that they are made from. `lists` holds the job list of each seed,
+    if each has its own.
     """
 
     files: tuple[tuple[str, bytes], ...]
     topology: Topology
+    lists: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def digest(self) -> str:
-        """A digest of all of it, so that changed files give other cases."""
+        """A digest of what simulations with any seed read, so that changed files give other cases."""
         digest = hashlib.sha256()
         for name, content in self.files:
             digest.update(name.encode() + b"\0" + content)
@@ -85,31 +87,45 @@ class SweepInputs:
         digest.update(self.topology.model_dump_json().encode())
         return digest.hexdigest()[:16]
 
+    def digests(self, seeds: int) -> list[str]:
+        """Return a digest of what simulations with each of the `seeds` read."""
+        shared = self.digest
+        if not self.lists:
+            return [shared] * seeds
+        read = (f"{shared} {name}\0".encode() + content for name, content in self.lists)
+        return [hashlib.sha256(content).hexdigest()[:16] for content in read]
+
     def record(self) -> dict[str, Any]:
         """Return all of it as a record keeps it: of a file too large, or that is no text, without its text."""
         return {
             "inputs": self.digest,
-            "files": [_file_record(name, content) for name, content in self.files],
+            "files": [_file_record(name, content) for name, content in (*self.files, *self.lists)],
             "topology": self.topology.model_dump(mode="json"),
         }
 
 
-def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None]) -> SweepInputs:
+def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None], seeds: int = 1) -> SweepInputs:
     """Return what the simulations of `swept` read under `schedulers`, the names of its policies and queues.
 
+    They have the `seeds` from 0.
+
     Raises:
-        InvalidInput: if the campaign or the topology cannot be read.
+        InvalidInput: if the campaign, the topology, or the job list of a seed cannot be read.
         UnknownName: if there is no such topology.
     """
     workload = _located("campaign", swept.workload, CAMPAIGNS)
     topology, named, log, listed = swept.topology, tuple(schedulers), None, None
+    lists: tuple[tuple[str, bytes], ...] = ()
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
         campaign = campaign_named(swept.workload)
         named = (*named, campaign.policy, campaign.queue)
         topology = topology or (campaign.topology if swept.clusters is None else None)
         background = campaign.under_band(swept.band).background
         log = None if background is None else background.log
-        listed = None if campaign.job_list is None else workload.parent / campaign.job_list.file
+        if campaign.job_list is not None and campaign.has_list_per_seed:
+            lists = tuple(_read_list(workload.parent / campaign.job_list.file_of(seed), seeds) for seed in range(seeds))
+        elif campaign.job_list is not None:
+            listed = workload.parent / campaign.job_list.file
     own = [*(custom_file(name) for name in named if name is not None), log, listed]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
     files += factor_tables(swept.factors)
@@ -117,7 +133,13 @@ def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None]) -> SweepIn
         is_generated = swept.clusters is not None or swept.is_stream
         topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
     read = tuple((file.name, file.read_bytes()) for file in files if file.is_file())
-    return SweepInputs(read, topology_named(topology))
+    return SweepInputs(read, topology_named(topology), lists)
+
+
+def _read_list(path: Path, seeds: int) -> tuple[str, bytes]:
+    if not path.is_file():
+        raise InvalidInput(f"{path}: there is no such file, and each of the seeds 0 to {seeds - 1} needs its job list.")
+    return path.name, path.read_bytes()
 
 
 @lru_cache(maxsize=4)

@@ -229,7 +229,7 @@ def _middleware(topology: Topology, options: SimulationOptions, *, by_default: b
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a campaign", "load", "component_limit")
     elsewhere = _topology(options, DEFAULT_TOPOLOGY) if options.topology or options.clusters is not None else None
-    campaign = campaign_named(source, elsewhere)
+    campaign = campaign_named(source, elsewhere, options.seed)
     topology = elsewhere or _topology(options, campaign.topology)
     stated = options.topology or (None if options.clusters is None else topology.name)
     campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota, time_scale=options.time_scale)

@@ -126,7 +126,7 @@ def run(
             campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
             topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
             scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
-            decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor,
+            decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor, seed=seed,
         )  # fmt: skip
         chosen = carrying_sources(chosen)
     path = run_path(out, chosen.name)

@@ -125,11 +125,12 @@ def chosen_campaign(
     band: str | None,
     replicas: int | None,
     interarrival_factor: float | None = None,
+    seed: int | None = None,
     **changes: object,
 ) -> tuple[Campaign, float | None]:
     """Return the campaign that the options choose, and the dilation that is stated; None if pilots are to find it.
 
-    It does not carry the sources of a user's own policies yet.
+    If each seed has a job list of its own, it has that of `seed`. It does not carry the sources of own policies yet.
 
     Raises:
         UnknownName: if there is no such campaign.
@@ -140,7 +141,7 @@ def chosen_campaign(
 
     requested = None if dilation is None else parse_dilation(dilation)
     topology = None if changes.get("topology") is None else topology_named(str(changes["topology"]))
-    chosen = campaign_named(campaign, topology).scheduled(queue, policy)
+    chosen = campaign_named(campaign, topology, seed).scheduled(queue, policy)
     say_left_out(chosen.name, chosen.left_out)
     chosen = chosen.changed(dilation=requested, **changes).under_band(band).replicated(replicas)
     chosen = chosen.spaced(interarrival_factor)

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -35,7 +36,7 @@ from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput, TestbedNotUp
 
 if TYPE_CHECKING:
-    from emulator.campaigns.live_sweep import RunStatus
+    from emulator.campaigns.live_sweep import LiveSweep, RunStatus
 
 MOST_SEEDS: Final = 1000
 _HOST_LOOK_ROUND_S: Final = 2.0
@@ -136,14 +137,18 @@ def sweep(
     from emulator.campaigns.live_sweep_process import detach
     from emulator.runs.container_testbed import testbed_named
 
-    chosen, requested = chosen_campaign(
-        campaign, queue=None, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
-        topology=topology, quota=quota, numerics=numerics, interarrival_factor=interarrival_factor,
+    numbers = parse_seeds(seeds)
+    choose = partial(
+        chosen_campaign, campaign, queue=None, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
+        time_scale=time_scale, topology=topology, quota=quota, numerics=numerics,
+        interarrival_factor=interarrival_factor,
     )  # fmt: skip
+    chosen, requested = choose(seed=numbers[0])
     planned = live_sweep.sweep_of(
-        chosen, _names(policy), parse_seeds(seeds), queues=_names(queues), repeats=repeats, dilation=requested,
-        repeat_void=repeat_void, even_if_hopeless=even_if_hopeless,
+        chosen, _names(policy), numbers, queues=_names(queues), repeats=repeats, dilation=requested,
+        repeat_void=repeat_void, even_if_hopeless=even_if_hopeless, of_seed=lambda seed: choose(seed=seed)[0],
     )  # fmt: skip
+    _say_what_seeds_draw(planned)
     path = run_path(out, f"{chosen.name}-sweep")
     joined = live_sweep.joined_sweep(path, planned)
     with testbed_named(name) as testbed:
@@ -153,6 +158,22 @@ def sweep(
         _say_detached(detach(path, name), path, as_json=as_json)
         return
     _run(path, name, require, as_json=as_json)
+
+
+def _say_what_seeds_draw(planned: LiveSweep) -> None:
+    """Say it if a sweep has several seeds, and the jobs are the same with all of them."""
+    from emulator.model.catalogue import topology_named
+    from emulator.runs.seeds import drawn_by_seed, same_jobs_in_words
+
+    campaigns = {(run.campaign.policy, run.campaign.queue): run.campaign for run in planned.runs}.values()
+    drawn = dict.fromkeys(
+        name
+        for campaign in campaigns
+        for name in drawn_by_seed(campaign.model_dump(mode="json"), campaign.queue, topology_named(campaign.topology))
+    )
+    said = same_jobs_in_words(planned.runs[0].campaign.name, tuple(drawn))
+    if said and len({run.seed for run in planned.runs}) > 1:
+        say(said, to_error=True)
 
 
 def resume(

@@ -13,6 +13,13 @@ from emulator.cli.completion import runs
 from emulator.cli.foreign_text import say
 from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption
+from emulator.cli.report_options import (
+    DEFAULT_FORMATS_TEXT,
+    FiguresOption,
+    FirstOption,
+    FormatsOption,
+    parsed_formats,
+)
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 from emulator.reports.compared_runs import Comparison, compare
@@ -26,17 +33,21 @@ from emulator.reports.comparison_tables import (
     placement_table,
     placements_in_words,
     quantity_table,
+    remarks,
     several_table,
     shown_jobs,
 )
 from emulator.reports.errors_over_seeds import compare_folders
+from emulator.reports.figures.compared_folders import figures_of_folders
 from emulator.reports.figures.drawing import write_figures
 from emulator.reports.figures.overlaid import overlaid
 from emulator.reports.figures.reported_run import labels_of
+from emulator.reports.policies_live_and_simulated import policies_on_both_sides
+from emulator.reports.policy_tables import sides_in_words, sides_table, sides_title
 from emulator.runs.folders import is_folder_of_runs
 from emulator.runs.run_directory import read_run
 
-_OF_SINGLE_RUNS: Final = {"repeats", "figures", "jobs"}
+_OF_SINGLE_RUNS: Final = {"repeats", "jobs"}
 """The options that two folders of runs do not have."""
 
 
@@ -61,29 +72,33 @@ def compare_runs(
     repeats: Annotated[
         list[Path] | None, typer.Option("--live", help="Another live run of the same seed; may be repeated.")
     ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write the overlaid figure as SVG and PNG, its data as CSV.")
-    ] = None,
+    figures: FiguresOption = None,
+    formats: FormatsOption = DEFAULT_FORMATS_TEXT,
+    first: FirstOption = None,
     jobs: Annotated[bool, typer.Option("--jobs", help="Show every job.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.
 
     With several simulations, the last table shows between which of their values those of the live run lie. The runs of
-    two folders are compared by name, and their errors put together over seeds.
+    two folders are compared by name, their errors put together over seeds, and their policies compared on both sides.
 
     Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
     """
+    if figures is None:
+        refuse_given(context, {"formats"}, "only figures in files have this", instead="state --figures FOLDER")
+    forms = parsed_formats(formats)
     if is_folder_of_runs(live):
         refuse_given(context, _OF_SINGLE_RUNS, f"only single runs have this, and {live} is a folder of runs")
-        _compare_folders(live, simulated, as_json=as_json)
+        _compare_folders(live, simulated, first, figures, forms, as_json=as_json)
         return
-    first = read_run(live)
+    refuse_given(context, {"first"}, f"only a folder of runs has several policies, and {live} is a run")
+    recorded = read_run(live)
     again = [read_run(path) for path in repeats or ()]
-    found = [compare(first, read_run(path), again) for path in simulated]
+    found = [compare(recorded, read_run(path), again) for path in simulated]
     labels = labels_of([live, *simulated])
     if figures is not None:
-        write_figures([("live-and-simulated", overlaid(found, labels))], figures)
+        write_figures([("live-and-simulated", overlaid(found, labels))], figures, forms)
         say(f"Figures: {figures}", to_error=True)
     if as_json:
         print(json.dumps([comparison_object(comparison) for comparison in found], indent=2))
@@ -94,20 +109,37 @@ def compare_runs(
         show_rows(several_table(found), as_json=False, title=f"{labels[0]} and {len(found)} runs")
 
 
-def _compare_folders(live: Path, simulated: Sequence[Path], *, as_json: bool) -> None:
-    """Show the errors of the simulations in one folder, over the seeds of the live runs in another.
+def _compare_folders(
+    live: Path,
+    simulated: Sequence[Path],
+    first: str | None,
+    figures: Path | None,
+    formats: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Show the errors of the simulations in one folder, over the seeds of the live runs in another, and their policies.
 
     Raises:
         InvalidInput: if more than one folder is named.
     """
     if len(simulated) != 1:
         raise InvalidInput(f"{live} is a folder of runs: name one folder with their simulations, not {len(simulated)}.")
-    found = compare_folders(live, simulated[0])
+    found = compare_folders(live, simulated[0], first)
+    if figures is not None:
+        write_figures([(figure.name, figure) for figure in figures_of_folders(found)], figures, formats)
+        say(f"Figures: {figures}", to_error=True)
     if as_json:
         print(json.dumps(folders_object(found), indent=2))
         return
     show_rows(compared_runs_table(found.campaigns), as_json=False, title="Errors of each simulation")
     show_rows(errors_table(found.campaigns), as_json=False, title="Errors over seeds")
+    for sentence in remarks(found.campaigns):
+        say(sentence)
+    for compared in policies_on_both_sides(found):
+        if compared.seeds:
+            show_rows(sides_table(compared), as_json=False, title=sides_title(compared))
+        say(sides_in_words(compared))
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +27,9 @@ from workloads.campaign import Campaign, refuse_sources
 from workloads.custom_sources import carrying_sources
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+MOST_SEEDS: Final = 1000
+"""The seeds, from 0, whose job lists are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,16 @@ def _check_campaign(campaign: Campaign, path: Path, named: str | None) -> None:
     refuse_sources(campaign, path)
     campaign = campaign.located(path.parent)
     topology = topology_named(named or campaign.topology)
-    arrivals_on(topology, carrying_sources(campaign.carrying_jobs(path.parent, topology)), seed=0)
+    for seed in _checked_seeds(campaign, path.parent):
+        arrivals_on(topology, carrying_sources(campaign.carrying_jobs(path.parent, topology, seed)), seed)
+
+
+def _checked_seeds(campaign: Campaign, folder: Path) -> Sequence[int]:
+    """Return the seeds with which a campaign is checked: if each has its own job list, those with one in `folder`."""
+    listed = campaign.job_list
+    if listed is None or not listed.is_per_seed:
+        return (0,)
+    return [seed for seed in range(MOST_SEEDS) if (folder / listed.file_of(seed)).is_file()] or (0,)
 
 
 def _check_job(job: JobSpecification, path: Path, named: str | None) -> None:

@@ -121,7 +121,7 @@ def plan_run(
         chosen, requested = chosen_campaign(
             campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
             topology=topology, time_scale=time_scale, quota=quota, numerics=numerics,
-            interarrival_factor=interarrival_factor,
+            interarrival_factor=interarrival_factor, seed=seed,
         )  # fmt: skip
         run, system = _campaign(chosen, seed)
         load = campaign_load(chosen, system, seed)

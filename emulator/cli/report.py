@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from emulator.cli.completion import runs
+from emulator.cli.given_options import refuse_given
 from emulator.cli.options import JsonOption
+from emulator.cli.report_options import (
+    DEFAULT_FORMATS_TEXT,
+    FiguresOption,
+    FirstOption,
+    FormatsOption,
+    parsed_formats,
+)
 from emulator.cli.run_tables import show_summaries
 from emulator.cli.tables import show_rows
 from emulator.model.counts import number_of
@@ -31,6 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
+    context: typer.Context,
     directories: Annotated[
         list[Path],
         typer.Argument(
@@ -44,9 +53,9 @@ def report(
             help="Write a page: to FILE.html if that is the last argument, else to report.html in the run's directory.",
         ),
     ] = False,
-    figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as SVG and PNG, with its data as CSV.")
-    ] = None,
+    figures: FiguresOption = None,
+    formats: FormatsOption = DEFAULT_FORMATS_TEXT,
+    first: FirstOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one run or compare several: times with 95% intervals, utilization, extension factors, verdicts.
@@ -58,15 +67,20 @@ def report(
     # Imported late: a shell that completes the name of a run waits for none of this.
     from emulator.reports.figures.drawing import write_figures
     from emulator.reports.figures.reported_run import labels_of, reported_run
+    from emulator.reports.policies_over_seeds import with_first
     from emulator.reports.run_page import all_figures, write_run_page
     from emulator.reports.study_folders import is_study_folder, read_studies
 
+    if figures is None:
+        refuse_given(context, {"formats"}, "only figures in files have this", instead="state --figures FOLDER")
+    forms = parsed_formats(formats)
     paths, page = _sources_and_page(directories, html=html)
     run_paths = [run for path in paths if not is_study_folder(path) for run in runs_in(path)]
     found = [reported_run(path, name) for path, name in zip(run_paths, labels_of(run_paths), strict=True)]
+    found = with_first(first, found, lambda run: run.records.manifest)
     studies = read_studies(*(path for path in paths if is_study_folder(path)))
     if figures is not None:
-        written = write_figures(all_figures(found, studies), figures)
+        written = write_figures(all_figures(found, studies), figures, forms)
         print(f"Figures: {figures} ({number_of(len(written), 'file')})", file=sys.stderr)
     if page is not None:
         write_run_page(found, studies, page)

@@ -102,6 +102,17 @@ def paired_ratio_of_means(numerators: Sequence[float], denominators: Sequence[fl
     return Estimate(ratio, ratio + around.low, ratio + around.high, around.n)
 
 
+def mean_of_paired_ratios(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate | None:
+    """Return the mean of the ratios of values that belong together in pairs; None if a lower one is not positive.
+
+    The interval is that of Student's t over the ratios. Each pair counts alike, whereas a ratio of means follows the
+    pairs of large values.
+    """
+    if not denominators or len(numerators) != len(denominators) or min(denominators) <= 0:
+        return None
+    return mean([above / under for above, under in zip(numerators, denominators, strict=True)])
+
+
 def quotient(above: Estimate, below: Estimate) -> Estimate:
     """Return the ratio of two independent positive values, with an interval from those of their logarithms.
 

@@ -18,10 +18,12 @@ simulation_sweep_files   a sweep of simulations as files
 
 A live run beside simulations of it:
 
-compared_runs            job by job and in all, and beside the spread of live runs
-placement_differences    which jobs were placed differently, and why
-errors_over_seeds        the error over several seeds
-comparison_tables        these as tables
+compared_runs                job by job and in all, and beside the spread of live runs
+placement_differences        which jobs were placed differently, and why
+errors_over_seeds            the error over several seeds
+policies_live_and_simulated  the policies of a campaign on both sides, over the seeds that all have
+comparison_tables            errors as tables
+policy_tables                policies on both sides as tables
 
 On studies and claims:
 

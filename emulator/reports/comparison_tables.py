@@ -11,14 +11,17 @@ from emulator.model.records import RunKind
 from emulator.reports.compared_runs import MAKESPAN, TIMES, UTILIZATION, Comparison, Quantity
 from emulator.reports.errors_over_seeds import ComparedCampaign, ComparedFolders, ErrorOverSeeds
 from emulator.reports.placement_differences import Parts
+from emulator.reports.policies_live_and_simulated import policies_on_both_sides
+from emulator.reports.policy_tables import sides_object
 from emulator.reports.text import with_interval
 from emulator.runs.run_directory import RunRecords
+from emulator.runs.seeds import drawn_in, same_jobs_in_words
 
 _IN_ERRORS: Final = (
     ("wait", "mean"), ("execution", "mean"), ("response", "mean"), ("response", "95%"), (MAKESPAN, ""),
     (UTILIZATION, ""),
 )  # fmt: skip
-"""The quantities that a table of errors over seeds shows; the object for programs has all."""
+"""The quantities that a table or a figure of errors over seeds shows; the object for programs has all."""
 
 _IN_ERRORS_OF_A_RUN: Final = ((MAKESPAN, ""), ("wait", "mean"), ("execution", "mean"), ("response", "mean"))
 
@@ -173,9 +176,25 @@ def errors_table(campaigns: Sequence[ComparedCampaign]) -> list[dict[str, str]]:
             "live runs' spread": "" if error.spread is None else f"{error.spread:.2%}",
         }
         for campaign in campaigns
-        for error in campaign.errors
-        if (error.name, error.statistic) in _IN_ERRORS
+        for error in shown_errors(campaign)
     ]
+
+
+def shown_errors(campaign: ComparedCampaign) -> list[ErrorOverSeeds]:
+    """Return the errors that a table or a figure shows."""
+    return [error for error in campaign.errors if (error.name, error.statistic) in _IN_ERRORS]
+
+
+def remarks(campaigns: Sequence[ComparedCampaign]) -> list[str]:
+    """Return a sentence for each campaign with several seeds that do not draw its jobs."""
+    found: list[str] = []
+    for campaign in campaigns:
+        manifests = [comparison.live.manifest for comparison in campaign.runs]
+        drawn = drawn_in(manifests)
+        sentence = same_jobs_in_words(manifests[0].name, drawn) if campaign.seeds > 1 else ""
+        if sentence:
+            found.append(sentence if drawn else f"{sentence} The intervals of its errors are over these repeats.")
+    return list(dict.fromkeys(found))
 
 
 def _error_in_words(error: ErrorOverSeeds) -> str:
@@ -217,6 +236,7 @@ def folders_object(folders: ComparedFolders) -> dict[str, Any]:
             }
             for campaign in folders.campaigns
         ],
+        "policies": [sides_object(compared) for compared in policies_on_both_sides(folders)],
         "left_out": list(folders.left_out),
     }
 

@@ -8,7 +8,7 @@ together as one seed.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.compared_runs import Comparison, Quantity, compare
-from emulator.runs.folders import live_runs_in
-from emulator.runs.run_directory import RunRecords, read_run
+from emulator.reports.policies_over_seeds import Case, with_first
+from emulator.runs.folders import live_runs_in, runs_in
+from emulator.runs.run_directory import RunRecords, read_manifest, read_run
 from emulator.runs.same_campaign import campaign_of, scheduling_of
+from emulator.runs.seeds import case_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,13 @@ class ComparedFolders:
     left_out: tuple[str, ...]
 
 
-def compare_folders(live: Path, simulated: Path) -> ComparedFolders:
+def compare_folders(live: Path, simulated: Path, first: str | None = None) -> ComparedFolders:
     """Compare the live runs in the folder `live` with the simulations of the same names in `simulated`.
 
+    Policies are in the order of the runs, but for the one that is to come `first`.
+
     Raises:
-        InvalidInput: if a live run has no simulation, or one that is not of its schedule.
+        InvalidInput: if a live run has no simulation, or one that is not of its schedule, or no run is under `first`.
     """
     found = live_runs_in(live)
     for path in found.runs:
@@ -69,13 +73,21 @@ def compare_folders(live: Path, simulated: Path) -> ComparedFolders:
                 f"{simulated}: has no simulation {path.name!r} of that run in {live} (`testbed simulate --like {live} "
                 "--out FOLDER` simulates all of them)."
             )
-    groups: dict[tuple[str, ...], list[RunRecords]] = {}
-    for path in found.runs:
-        run = read_run(path)
-        groups.setdefault((campaign_of(run.manifest), *scheduling_of(run.manifest)), []).append(run)
-    labels = _labels(list(groups.values()))
-    campaigns = [_compared(label, runs, simulated) for label, runs in zip(labels, groups.values(), strict=True)]
+    groups = _grouped(live, found.runs, first)
+    campaigns = [_compared(label, runs, simulated) for label, runs in zip(_labels(groups), groups, strict=True)]
     return ComparedFolders(tuple(campaigns), found.left_out)
+
+
+def _grouped(folder: Path, counted: Collection[Path], first: str | None) -> list[list[RunRecords]]:
+    """Return those of the runs in `folder` that are `counted`, of each campaign under each policy, in its order."""
+    every = [(path, read_manifest(path)) for path in runs_in(folder)]
+    groups: dict[tuple[str, ...], list[RunRecords]] = {}
+    for path, manifest in with_first(first, every, lambda run: run[1]):
+        # A policy keeps its place also if its first run does not count.
+        group = groups.setdefault((campaign_of(manifest), *scheduling_of(manifest)), [])
+        if path in counted:
+            group.append(read_run(path))
+    return [runs for runs in groups.values() if runs]
 
 
 def _labels(groups: Sequence[Sequence[RunRecords]]) -> list[str]:
@@ -88,18 +100,23 @@ def _labels(groups: Sequence[Sequence[RunRecords]]) -> list[str]:
 
 
 def _compared(label: str, runs: Sequence[RunRecords], simulated: Path) -> ComparedCampaign:
-    by_seed: dict[int, list[Comparison]] = {}
+    grouped: dict[Case, list[RunRecords]] = {}
     for run in runs:
-        repeats = [other for other in runs if other is not run and other.manifest.seed == run.manifest.seed]
-        comparison = compare(run, read_run(simulated / run.path.name), repeats)
-        by_seed.setdefault(run.manifest.seed, []).append(comparison)
-    compared = tuple(comparison for repeats in by_seed.values() for comparison in repeats)
-    return ComparedCampaign(label, compared, _errors(by_seed), len(by_seed))
+        grouped.setdefault(case_of(run.manifest), []).append(run)
+    by_case = {
+        case: [
+            compare(run, read_run(simulated / run.path.name), [other for other in repeats if other is not run])
+            for run in repeats
+        ]
+        for case, repeats in grouped.items()
+    }
+    compared = tuple(comparison for repeats in by_case.values() for comparison in repeats)
+    return ComparedCampaign(label, compared, _errors(by_case), len(by_case))
 
 
-def _errors(by_seed: Mapping[int, Sequence[Comparison]]) -> tuple[ErrorOverSeeds, ...]:
+def _errors(by_case: Mapping[Case, Sequence[Comparison]]) -> tuple[ErrorOverSeeds, ...]:
     """Return the error of each quantity that all comparisons have."""
-    seeds = [[_by_key(comparison) for comparison in repeats] for repeats in by_seed.values()]
+    seeds = [[_by_key(comparison) for comparison in repeats] for repeats in by_case.values()]
     keys = [key for key in seeds[0][0] if all(key in found for repeats in seeds for found in repeats)]
     return tuple(_error(key, [[found[key] for found in repeats] for repeats in seeds]) for key in keys)
 

@@ -8,9 +8,13 @@ from typing import Any, Final
 from emulator.fidelity.intervals import Estimate
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import RunKind
-from emulator.reports.policies_over_seeds import ComparedPolicies
+from emulator.reports.figures.figure import DataRow
+from emulator.reports.policies_over_seeds import ComparedPolicies, OverSeeds
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
 from emulator.reports.text import with_interval
+
+POLICIES_KIND: Final = "policies-over-seeds"
+"""What stands in place of the kind of a run in the object of `policies_object`."""
 
 INDEPENDENT: Final = "jobs taken as independent"
 """What is said beside intervals over the jobs of one run, which are too narrow where jobs wait for one another."""
@@ -71,6 +75,40 @@ def policies_table(compared: ComparedPolicies) -> list[dict[str, str]]:
         }
         for found in compared.quantities
     ]
+
+
+def policy_rows(compared: ComparedPolicies) -> list[DataRow]:
+    """Return a row per quantity and policy for programs, with the ends of all intervals."""
+    return [_policy_row(found, compared) for found in compared.quantities]
+
+
+def _policy_row(found: OverSeeds, compared: ComparedPolicies) -> DataRow:
+    ratio = found.ratio
+    return {
+        "policy": found.policy,
+        "first_policy": compared.policies[0],
+        "quantity": f"{found.name} {found.statistic}".strip(),
+        "mean": found.mean.value,
+        "mean_low": found.mean.low,
+        "mean_high": found.mean.high,
+        "ratio": None if ratio is None else ratio.value,
+        "ratio_low": None if ratio is None else ratio.low,
+        "ratio_high": None if ratio is None else ratio.high,
+        "seeds": len(compared.seeds),
+        "n": found.mean.n,
+    }
+
+
+def policies_object(compared: ComparedPolicies) -> dict[str, Any]:
+    """Return the policies of a campaign over seeds as one object for programs, of a kind of its own among runs."""
+    return {
+        "kind": POLICIES_KIND,
+        "name": compared.label,
+        "policies": list(compared.policies),
+        "seeds": list(compared.seeds),
+        "drawn_by_seed": list(compared.drawn),
+        "quantities": [dict(row) for row in policy_rows(compared)],
+    }
 
 
 def measured_factor_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[dict[str, str]]:

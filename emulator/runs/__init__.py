@@ -38,6 +38,7 @@ equal_jobs           jobs that differ in their length alone
 Campaigns:
 
 same_campaign        what runs of one campaign have in common, and what simulations assume
+seeds                what the seeds of a campaign draw, and what tells its cases apart
 input_files          the files that a campaign's jobs read
 background_load      a background load, one event at a time
 background_actor     the thread that drives it

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,9 @@ from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE, Manifest, RunKind, RunProgress
 from emulator.runs.run_directory import read_manifest, was_cut_short
+
+SWEEP_FILE: Final = "sweep.json"
+"""The file in the folder of a live sweep that lists its runs in order."""
 
 VOID_ASIDE: Final = "void"
 """What follows the name of a void run, with a dash, when it was moved aside for another one in its place."""
@@ -35,8 +39,15 @@ def is_folder_of_runs(path: Path) -> bool:
 
 
 def runs_in(path: Path) -> list[Path]:
-    """Return the directories of the runs in the folder `path` by name; only `path` if it is no folder of runs."""
-    return sorted(file.parent for file in path.glob(f"*/{MANIFEST_FILE}")) if is_folder_of_runs(path) else [path]
+    """Return the directories of the runs in the folder `path`; only `path` if it is no folder of runs.
+
+    Runs of a live sweep are in its order, so that its first policy comes first; all others are in order of their names.
+    """
+    if not is_folder_of_runs(path):
+        return [path]
+    listed = _listed_in_sweep(path)
+    found = (file.parent for file in path.glob(f"*/{MANIFEST_FILE}"))
+    return sorted(found, key=lambda run: (_place(run.name, listed), run.name))
 
 
 def whole_runs_in(path: Path) -> tuple[list[Path], list[str]]:
@@ -77,6 +88,21 @@ def all_or_none(paths: Iterable[Path]) -> Iterator[None]:
         for path in paths:
             shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def _listed_in_sweep(folder: Path) -> list[str]:
+    """Return the names of the runs of the live sweep in `folder`, in its order; none if there is no such sweep."""
+    try:
+        return [str(run["folder"]) for run in json.loads((folder / SWEEP_FILE).read_bytes())["runs"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        # Another program may call its own file so; what a sweep itself cannot read, its own verbs refuse.
+        return []
+
+
+def _place(name: str, listed: Sequence[str]) -> int:
+    """Return the place of a run among those `listed`: its own, or that of the run that it repeats; else after all."""
+    own = [folder for folder in listed if name == folder or name.startswith(f"{folder}-")]
+    return listed.index(max(own, key=len)) if own else len(listed)
 
 
 def _why_not_counted(run: Path, manifest: Manifest) -> str:

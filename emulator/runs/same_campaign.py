@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from emulator.model.records import Manifest
 from emulator.model.topology import Topology
+from emulator.runs.seeds import has_list_per_seed, listed_jobs
 
 _NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out", "topology", "background"})
 """What a campaign's record states of the host, the scheduling and its log, not of the jobs and their conditions.
@@ -25,11 +26,23 @@ def campaign_of(manifest: Manifest) -> str:
     stated = {
         name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS and value is not None
     }
-    listed = [{key: value for key, value in job.items() if value is not None} for job in stated.get("listed", ())]
     load = _load_of(manifest.workload.get("background") or {})
-    jobs = [manifest.time_scale, manifest.jobs, stated | {"listed": listed}, load]
+    jobs = [manifest.time_scale, stated | _jobs_of(manifest), load]
     whole = [manifest.kind, manifest.name, system_of(manifest), jobs, assumptions_of(manifest)]
     return json.dumps(whole, sort_keys=True)
+
+
+def _jobs_of(manifest: Manifest) -> dict[str, Any]:
+    """Return what a record states of its jobs: those of its list, or of the list alone where each seed has its own."""
+    workload, listed = manifest.workload, listed_jobs(manifest.workload)
+    stated = {name: value for name, value in (workload.get("job_list") or {}).items() if value is not None}
+    if has_list_per_seed(workload):
+        # Lists may differ in their length, of which `jobs` tells only if it is less.
+        jobs = workload.get("jobs", 0)
+        return {"job_list": stated, "listed": [], "jobs": None if jobs >= len(listed) else jobs}
+    # The jobs have the arrivals that the factor gave them.
+    stated.pop("interarrival_factor", None)
+    return {"job_list": stated, "listed": listed, "number": manifest.jobs}
 
 
 def _load_of(background: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How figures of reports look, and how they become files: SVG inside a page, or SVG, PNG and CSV in a folder.
+"""How figures of reports look, and how they become files: SVG inside a page, or SVG, PNG, PDF and CSV in a folder.
 
 The colours are Okabe and Ito's, which colour-blind readers tell apart, without those that vanish on white or on black.
 Inside a page, black is written as the page's own text colour, so that a figure can be read on a dark page too. Text
@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from emulator.model.errors import InvalidInput
 from emulator.model.whole_files import written_whole
-from emulator.reports.figures.figure import ReportFigure, data_csv
+from emulator.reports.figures.figure import DEFAULT_FORMATS, ReportFigure, data_csv
 from emulator.reports.pictures import blank_figure
 
 if TYPE_CHECKING:
@@ -45,8 +45,16 @@ _LEGEND_ROWS: Final = 2
 _LEGEND_ROW_INCHES: Final = 0.16
 _SVG: Final = "http://www.w3.org/2000/svg"
 _XLINK: Final = "http://www.w3.org/1999/xlink"
+_UNDATED: Final[Mapping[str, Mapping[str, None]]] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+}
+"""What is left out of files, so that a figure gives the same ones tomorrow."""
+
 _STYLE: Final[Mapping[str, Any]] = {
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,
     "text.parse_math": False,
     "font.family": "sans-serif",
     "font.size": 8,
@@ -135,8 +143,10 @@ def svg_of(figure: ReportFigure, scope: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def write_figures(figures: Iterable[tuple[str, ReportFigure]], folder: Path) -> list[Path]:
-    """Write each figure, under a name, into `folder` as SVG, PNG and CSV; return the paths.
+def write_figures(
+    figures: Iterable[tuple[str, ReportFigure]], folder: Path, formats: Sequence[str] = DEFAULT_FORMATS
+) -> list[Path]:
+    """Write each figure, under a name, into `folder` in all `formats` and as CSV; return the paths.
 
     Raises:
         InvalidInput: if they cannot be written there.
@@ -145,7 +155,7 @@ def write_figures(figures: Iterable[tuple[str, ReportFigure]], folder: Path) -> 
     for name, figure in figures:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for form in ("svg", "png"):
+            for form in formats:
                 written.append(folder / f"{name}.{form}")
                 written[-1].write_bytes(_saved(figure, form, transparent=False))
         except OSError as error:
@@ -167,8 +177,7 @@ def drawn(figure: ReportFigure) -> Figure:
 def _saved(figure: ReportFigure, form: str, *, transparent: bool) -> bytes:
     import matplotlib
 
-    picture, made = BytesIO(), drawn(figure)
-    metadata: dict[str, str | None] = {"Date": None} if form == "svg" else {"Software": None}
+    picture, made, metadata = BytesIO(), drawn(figure), dict(_UNDATED[form])
     with matplotlib.rc_context(_style(figure.name)):
         made.savefig(picture, format=form, dpi=PRINT_DOTS_PER_INCH, metadata=metadata, transparent=transparent)
     return picture.getvalue()

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 Cell = str | int | float | None
 DataRow = Mapping[str, Cell]
 
+FORMATS: Final = ("svg", "png", "pdf")
+"""The formats in which a figure can be a file."""
+
+DEFAULT_FORMATS: Final = ("svg", "png")
+
 LONGEST_LABEL: Final = 24
 """Characters of a name from a record that a figure shows."""
 

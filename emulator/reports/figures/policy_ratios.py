@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from emulator.reports.figures.figure import DataRow, ReportFigure
 from emulator.reports.figures.points import drawn_points, point_of
 from emulator.reports.figures.reported_run import ReportedRun
-from emulator.reports.policies_over_seeds import ComparedPolicies, OverSeeds, compared_policies
+from emulator.reports.policies_over_seeds import ComparedPolicies, compared_policies
+from emulator.reports.tables import policy_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,31 +25,19 @@ def policy_ratios(runs: Sequence[ReportedRun]) -> list[ReportFigure]:
 
 def _figure(compared: ComparedPolicies, ending: str) -> ReportFigure:
     first, seeds = compared.policies[0], ", ".join(map(str, compared.seeds))
-    rows = [_row(found, compared) for found in compared.quantities]
+    rows = policy_rows(compared)
+    shows = (
+        f"Means over the seeds {seeds} under a policy over those under {first}, with 95% intervals, paired by seed. "
+        "Times are those of the jobs that finished under every policy. Left of one the policy has the lower value. "
+        f"{compared.remark}"
+    )
     return ReportFigure(
         f"policies-over-seeds{ending}",
         f"Policies of {compared.label} over seeds",
-        f"Means over the seeds {seeds} under a policy over those under {first}, with 95% intervals, paired by seed. "
-        "Times are those of the jobs that finished under every policy. Left of one the policy has the lower value.",
+        shows.rstrip(),
         rows,
         lambda: _draw([row for row in rows if row["ratio"] is not None], first),
     )
-
-
-def _row(found: OverSeeds, compared: ComparedPolicies) -> DataRow:
-    ratio = found.ratio
-    return {
-        "policy": found.policy,
-        "first_policy": compared.policies[0],
-        "quantity": f"{found.name} {found.statistic}".strip(),
-        "mean": found.mean.value,
-        "mean_low": found.mean.low,
-        "mean_high": found.mean.high,
-        "ratio": None if ratio is None else ratio.value,
-        "ratio_low": None if ratio is None else ratio.low,
-        "ratio_high": None if ratio is None else ratio.high,
-        "seeds": len(compared.seeds),
-    }
 
 
 def _draw(rows: Sequence[DataRow], first: str) -> Figure:

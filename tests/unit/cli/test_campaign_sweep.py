@@ -12,6 +12,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind, RunProgress
 from emulator.runs.run_directory import RunDirectory
+from tests.unit.workloads.seed_lists import campaign_with_a_list, campaign_with_lists, write_list
 from workloads.campaign import campaign_named
 
 
@@ -48,6 +49,18 @@ def test_the_status_of_a_sweep_shows_what_waits(call, tmp_path) -> None:
         assert name in output
     assert output.count("waiting") == 4
     assert "0 of 200" in output
+
+
+def test_a_sweep_says_beforehand_that_its_seeds_draw_nothing(call, tmp_path) -> None:
+    write_list(tmp_path / "jobs.jsonl", jobs=3)
+    path = str(campaign_with_a_list(tmp_path))
+    code, _, error = call("campaign", "sweep", path, "--seeds", "1-2")
+    assert code != 0
+    assert "Nothing in mine depends on the seed" in error
+    assert "depends on the seed" not in call("campaign", "sweep", path, "--seeds", "1")[2]
+    campaign_with_lists(tmp_path, (1, 2))
+    assert "on the seed" not in call("campaign", "sweep", path, "--seeds", "1-2")[2]
+    assert "jobs-3.jsonl: cannot be read" in call("campaign", "sweep", path, "--seeds", "1-3")[2]
 
 
 def _begun(path: Path, *, killed: bool) -> RunDirectory:

@@ -13,6 +13,7 @@ import yaml
 from emulator.cli.document_kinds import KINDS, schema_text
 from emulator.cli.schema import SchemaName
 from emulator.model.project import CAMPAIGNS, PROCESSORS, PROJECT_ROOT, TOPOLOGIES
+from tests.unit.workloads.seed_lists import campaign_with_lists, write_list
 from workloads.campaign import campaign_named, refuse_sources
 
 SCHEMAS = PROJECT_ROOT / "docs" / "schemas"
@@ -108,6 +109,18 @@ def test_each_fault_is_a_line_with_the_path_of_its_key(text, faults, call, tmp_p
     assert (code, said, len(lines)) == (1, "", len(faults))
     for line, fault in zip(lines, faults, strict=True):
         assert line.startswith(f"a.yaml: {fault}")
+
+
+def test_the_list_of_every_seed_is_checked(call, tmp_path):
+    campaign_with_lists(tmp_path, (1, 3))
+    assert call("validate", "mine.yaml") == (0, "mine.yaml: a valid campaign.\n", "")
+    write_list(tmp_path / "jobs-3.jsonl", jobs=2, service_s=-5.0)
+    code, printed, _ = call("validate", "mine.yaml")
+    assert (code, printed.count("\n")) == (1, 1)
+    assert "jobs-3.jsonl, line 1: service_s: must be" in printed
+    for seed in (1, 3):
+        (tmp_path / f"jobs-{seed}.jsonl").unlink()
+    assert "jobs-0.jsonl: cannot be read" in call("validate", "mine.yaml")[1]
 
 
 def test_a_job_is_checked_on_the_topology_that_is_named(call, tmp_path):

@@ -40,6 +40,27 @@ def test_figures_go_into_a_folder_with_their_data(call, runs, tmp_path):
     assert {"gantt.svg", "gantt.png", "gantt.csv"} <= {file.name for file in (tmp_path / "figures").iterdir()}
 
 
+def test_figures_have_the_formats_that_are_asked_for(call, runs, tmp_path):
+    assert call("report", str(runs[0]), "--figures", "figures", "--formats", "pdf,SVG")[0] == 0
+    endings = {file.suffix for file in (tmp_path / "figures").iterdir()}
+    assert endings == {".pdf", ".svg", ".csv"}
+    code, _, said = call("report", str(runs[0]), "--figures", "more", "--formats", "eps")
+    assert (code, said) == (1, "testbed: --formats: must be some of svg, png, pdf, not 'eps'.\n")
+    sentence = "testbed: --formats: only figures in files have this; state --figures FOLDER, or leave it out.\n"
+    assert call("report", str(runs[0]), "--formats", "pdf") == (1, "", sentence)
+    assert call("compare", str(runs[0]), str(runs[1]), "--formats", "pdf") == (1, "", sentence)
+
+
+def test_the_policy_that_others_are_compared_with_can_be_named(call, runs):
+    printed = call("report", *map(str, runs), "--first", "cm", "--json")[1]
+    assert [run["run"] for run in json.loads(printed)] == ["b/run", "a/run"]
+    code, _, said = call("report", *map(str, runs), "--first", "fcm")
+    assert (code, said) == (1, "testbed: --first: no run is under 'fcm' (policies of the runs: wf, cm).\n")
+    code, _, said = call("compare", str(runs[0]), str(runs[0]), "--first", "wf")
+    assert code == 1
+    assert said.startswith("testbed: --first: only a folder of runs has several policies, and ")
+
+
 def test_runs_in_folders_of_one_name_stand_in_columns_of_their_own(call, runs):
     _, shown, _ = call("report", *map(str, runs))
     assert "a/run" in shown
@@ -106,6 +127,25 @@ def test_the_live_runs_in_a_folder_are_simulated_and_compared_over_seeds(call, t
     ]
     single = json.loads(call("compare", "live/w1-fcm-6-jobs", "again/w1-fcm-6-jobs", "--json")[1])
     assert found["campaigns"][0]["runs"][0]["quantities"] == single[0]["quantities"]
+
+
+def test_the_policies_in_a_folder_are_compared_on_both_sides_and_drawn(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    for policy in ("wf", "cm"):
+        for seed in (1, 2):
+            simulated_run(tmp_path / "live" / f"{policy}-{seed}", policy=policy, jobs=5, seed=seed)
+    copytree(tmp_path / "live", tmp_path / "again")
+    code, shown, said = call("compare", "live", "again", "--figures", "figures")
+    assert (code, said) == (0, "Figures: figures\n")
+    assert "Policies of w1, live and simulated, over the seeds 1, 2" in shown
+    assert "A ratio is the mean of the ratios of the single seeds." in shown
+    drawn = {"errors-over-seeds", "policies-live-and-simulated"}
+    found = {file.name for file in (tmp_path / "figures").iterdir()}
+    assert found == {f"{name}.{form}" for name in drawn for form in ("svg", "png", "csv")}
+    (compared,) = json.loads(call("compare", "live", "again", "--json")[1])["policies"]
+    assert (compared["policies"], compared["seeds"]) == (["cm", "wf"], [1, 2])
+    (compared,) = json.loads(call("compare", "live", "again", "--first", "wf", "--json")[1])["policies"]
+    assert compared["policies"] == ["wf", "cm"]
 
 
 def test_a_folder_of_simulations_goes_on_with_the_live_runs_that_it_lacks(call, tmp_path):

@@ -11,6 +11,7 @@ from scipy.special import stdtrit
 from emulator.fidelity.intervals import (
     Estimate,
     mean,
+    mean_of_paired_ratios,
     mean_of_positive,
     pooled_freedom,
     quotient,
@@ -97,6 +98,14 @@ def test_a_ratio_of_ratios_covers_the_truth_as_often_as_it_says() -> None:
 
 def test_degrees_of_freedom_do_not_depend_on_the_unit_not_even_where_squares_would_be_zero() -> None:
     assert pooled_freedom([1e-200, 3e-200], [2, 3]) == pytest.approx(pooled_freedom([1.0, 3.0], [2, 3]))
+
+
+def test_the_mean_of_paired_ratios_has_students_interval_over_the_ratios() -> None:
+    estimate = mean_of_paired_ratios([2.0, 6.0, 16.0], [1.0, 2.0, 4.0])
+    assert estimate == mean([2.0, 3.0, 4.0])
+    assert mean_of_paired_ratios([2.0], [4.0]) == mean([0.5])
+    for numerators, denominators in (([], []), ([1.0], [0.0]), ([1.0, 2.0], [1.0])):
+        assert mean_of_paired_ratios(numerators, denominators) is None
 
 
 def test_a_quotient_of_estimates_has_the_interval_of_both_logarithms() -> None:

@@ -287,6 +287,10 @@ def test_figures_are_files_too(figures, tmp_path):
     assert [file.name for file in found] == ["a-times.svg", "a-times.png", "a-times.csv"]
     assert found[1].read_bytes().startswith(b"\x89PNG")
     assert found[2].read_text() == data_csv(figures["times"].rows)
+    again = write_figures([("a-times", figures["times"])], tmp_path / "again", ("pdf",))
+    assert [file.name for file in again] == ["a-times.pdf", "a-times.csv"]
+    assert again[0].read_bytes().startswith(b"%PDF")
+    assert b"CreationDate" not in again[0].read_bytes()
 
 
 def test_runs_side_by_side_are_compared_by_the_same_jobs(path, run, tmp_path):

@@ -15,11 +15,12 @@ from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.cli.main import app
 from emulator.fidelity.intervals import paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput
 from emulator.model.records import JobRow, RunProgress
 from emulator.reports.figures.choice import figures_of_all
 from emulator.reports.figures.reported_run import reported_run
-from emulator.reports.policies_over_seeds import OverSeeds, compared_policies
-from emulator.runs.folders import runs_in
+from emulator.reports.policies_over_seeds import OverSeeds, compared_policies, with_first
+from emulator.runs.folders import SWEEP_FILE, runs_in
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest
 from emulator.runs.same_campaign import campaign_of, scheduling_of
 from emulator.simulator.runtime_tables import read_factors
@@ -107,14 +108,52 @@ def test_one_policy_under_two_queues_is_named_with_them(folder):
     assert found.policies == ("wf / placement-adaptive", "wf / placement")
 
 
+def listed_in_a_sweep(folder: Path, policies: tuple[str, ...]) -> None:
+    """Note beside the runs in which order a sweep has made them."""
+    runs = [{"folder": f"{policy}-{seed}"} for seed in SEEDS for policy in policies]
+    (folder / SWEEP_FILE).write_text(json.dumps({"runs": runs}))
+
+
+def test_the_first_policy_is_that_of_the_sweep_also_if_its_first_run_is_void(folder):
+    listed_in_a_sweep(folder, ("wf", "cm"))
+    (found,) = compared(folder)
+    assert (found.policies, response(found.quantities, "wf").ratio) == (("wf", "cm"), None)
+    changed(folder / "wf-1", verdict="void")
+    (found,) = compared(folder)
+    assert (found.policies, found.seeds) == (("wf", "cm"), (2, 3))
+
+
+@pytest.mark.parametrize("first", ["wf", "WF", "wf / placement"])
+def test_another_policy_may_come_first(folder, first):
+    shown = CliRunner().invoke(app, ["report", str(folder), "--first", first, "--json"]).stdout
+    *runs, policies = json.loads(shown)
+    assert [run["policy"] for run in runs] == ["wf"] * 3 + ["cm"] * 3
+    assert policies["policies"] == ["wf", "cm"]
+
+
+def test_a_policy_of_ones_own_is_known_by_its_file_too(folder):
+    manifest = read_manifest(folder / "wf-1").model_copy(update={"policy": "mine.py:Mine"})
+    assert with_first("my/mine.py:Mine", [manifest], lambda each: each) == [manifest]
+    with pytest.raises(InvalidInput, match=r"--first: no run is under 'fcm' \(policies of the runs: mine\.py:Mine\)"):
+        with_first("fcm", [manifest], lambda each: each)
+    with pytest.raises(InvalidInput, match=r"policies of the runs: none"):
+        with_first("fcm", [], lambda each: each)
+
+
 def test_the_report_shows_them_and_draws_them_and_pairs_jobs_within_a_seed_only(folder):
     shown = CliRunner().invoke(app, ["report", str(folder)], env={"COLUMNS": "300"}).stdout
     assert "Policies of w1 over the seeds 1, 2, 3" in shown
     assert "over cm [95%]" in shown
+    printed = CliRunner().invoke(app, ["report", str(folder), "--json"]).stdout
+    *runs, policies = json.loads(printed)
+    assert {run["kind"] for run in runs} == {"campaign"}
+    assert (policies["kind"], policies["policies"]) == ("policies-over-seeds", ["cm", "wf"])
+    assert policies["seeds"] == list(SEEDS)
     figures = {figure.name: figure for figure in figures_of_all([reported_run(run) for run in runs_in(folder)])}
     rows = figures["policies-over-seeds"].rows
     (found,) = compared(folder)
     assert [row["mean"] for row in rows] == [each.mean.value for each in found.quantities]
+    assert policies["quantities"] == [dict(row) for row in rows]
     assert figures["policies-over-seeds"].draw().axes
     assert {row["run"] for row in figures["paired-differences"].rows} == {"wf-1"}
 
