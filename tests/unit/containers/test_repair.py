@@ -33,7 +33,7 @@ class Links:
     """
 
     sound_for: tuple[str, ...] = ("before",)
-    measured: Any = AFTER
+    measured: Any = field(default_factory=lambda: AFTER)
     held: list[Dilation | None] = field(default_factory=lambda: [None, None])
     measurements: int = 0
     programmed: list[tuple[str, Dilation]] = field(default_factory=list)

@@ -32,7 +32,9 @@ def templates(source: Path) -> Iterator[str]:
             yield re.sub(r"\{[^}]*\}", VALUE, node.value)
 
 
-SOURCES = [file for folder in ("emulator", "images") for file in sorted((PROJECT_ROOT / folder).rglob("*.py"))]
+SOURCES = [
+    file for folder in ("emulator", "images", "workloads") for file in sorted((PROJECT_ROOT / folder).rglob("*.py"))
+]
 SAID = [text for file in SOURCES for text in templates(file)]
 
 

@@ -77,8 +77,8 @@ def test_the_verdict_and_its_reasons_come_before_everything_else(page):
     assert text.index("suspect") < text.index("3% of the phases were late") < text.index("policy / queue")
 
 
-def test_claims_that_the_runs_decide_are_in_the_page(path, few_figures, tmp_path):
-    runs = [reported_run(path), reported_run(simulated_run(tmp_path / "cm", policy="cm"))]
+def test_claims_that_the_runs_decide_are_in_the_page(few_figures, tmp_path):
+    runs = [reported_run(simulated_run(tmp_path / policy, policy=policy)) for policy in ("wf", "cm")]
     text = Read(run_page(runs)).text
     assert "W1, response: cm < wf" in text
     assert "W2, response: cm < wf" not in text
