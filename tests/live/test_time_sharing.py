@@ -13,7 +13,7 @@ from emulator.model.records import LocalBurstRow
 from emulator.model.views import JobView
 from emulator.runs.run_directory import read_rows, read_run
 from tests.live.conftest import brought_up, jobs_of
-from tests.live.grid import Grid
+from tests.live.grid import Grid, until
 from tests.live.test_campaign import ANYWAY, replayed_decisions
 
 NAME = "livetest-shared"
@@ -117,6 +117,7 @@ def test_a_job_on_a_node_of_its_own_waits_for_nobody(grid: Grid) -> None:
 
 def test_a_job_that_waits_for_a_head_that_comes_back_starts_when_the_arbiter_is_there(grid: Grid) -> None:
     engine.connect().containers.get(f"{NAME}-east").kill()
+    until(lambda: not grid.is_well())  # before the broker knows, it would place the job there
     waiting = computing(grid, 3, 40)
     grid.testbed.succeed("up", "--topology", str(TOPOLOGY))
     grid.finished(waiting)
