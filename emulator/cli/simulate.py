@@ -177,7 +177,7 @@ def _simulate_folder(
         InvalidInput: if no folder is named for them, or the one that is named holds something else.
     """
     from emulator.runs.folders import all_or_none, live_runs_in
-    from emulator.runs.run_directory import read_manifest
+    from emulator.runs.run_directory import check_free, read_manifest
 
     if out is None or jobs_out is not None:
         raise InvalidInput(
@@ -193,11 +193,15 @@ def _simulate_folder(
     prepared = {run.name: prepare(run) for run in found.runs}
     kept = [name for name in prepared if name in before]
     _check_recorded(out, {name: prepared.pop(name) for name in kept})
-    with all_or_none([out / name for name in prepared]):
-        simulated = {
-            name: (subject, simulate_prepared(subject, options, None, out / name))
-            for name, (subject, options) in prepared.items()
-        }
+    for name in prepared:
+        check_free(out / name)
+    made: list[Path] = []
+    simulated = {}
+    with all_or_none(made):
+        for name, (subject, options) in prepared.items():
+            check_free(out / name)  # another process may have made it meanwhile
+            made.append(out / name)
+            simulated[name] = (subject, simulate_prepared(subject, options, None, out / name))
     verdicts = show_simulations(simulated, as_json=as_json) if simulated or as_json else []
     if kept:
         say(f"Simulated before, and kept: {', '.join(kept)}.", to_error=True)

@@ -164,6 +164,19 @@ def test_a_folder_of_simulations_goes_on_with_the_live_runs_that_it_lacks(call, 
     assert call("compare", "live", "again")[0] == 0
 
 
+def test_what_simulations_find_in_their_place_is_never_removed(call, tmp_path):
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / "w1-fcm-6-jobs")
+    assert call(*command)[0] == 0
+    copytree(CAMPAIGN_RECORDS / "w1-wf-20-jobs", tmp_path / "live" / "w1-wf-20-jobs")
+    notes = tmp_path / "again" / "w1-wf-20-jobs" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("mine")
+    code, _, said = call(*command)
+    assert (code, "again/w1-wf-20-jobs: is not empty" in said) == (1, True)
+    assert notes.read_text() == "mine"
+
+
 def test_a_folder_of_simulations_under_other_options_or_of_other_runs_is_refused(call, tmp_path):
     live = tmp_path / "live" / "w1-fcm-6-jobs"
     copytree(CAMPAIGN_RECORDS / live.name, live)
