@@ -46,7 +46,7 @@ def ls_claims() -> Iterator[Claim]:
     )
     yield Claim(
         "C2", "SP Fig. 2a-h",
-        "LS-OR is worst except where 90% have one component; there chart improves (against LS-RO).",
+        "LS-OR is worst except where 90% have one component; there it improves (against LS-RO).",
         (*worst, improves),
     )  # fmt: skip
     yield Claim(
