@@ -195,7 +195,8 @@ def begin_sweep(path: Path, sweep: LiveSweep) -> LiveSweep:
 def joined_sweep(path: Path, sweep: LiveSweep) -> LiveSweep:
     """Return `sweep` as it goes on in `path`: if runs of it are there, with their dilation.
 
-    It may have further runs. What either states of hopeless runs and of void ones holds for all of them.
+    It may have further runs. What either states of hopeless runs and of void ones holds for all of them. Of a
+    campaign it has only what the version of the testbed that began it noted.
 
     Raises:
         InvalidInput: if the folder holds a sweep with other runs, or of another dilation.
@@ -203,6 +204,7 @@ def joined_sweep(path: Path, sweep: LiveSweep) -> LiveSweep:
     if not is_sweep(path):
         return sweep
     found = read_sweep(path)
+    sweep = _as_noted_in(found, sweep)
     difference = _difference(found, sweep)
     if difference:
         names = sorted({run.campaign.name for run in found.runs})
@@ -216,6 +218,26 @@ def joined_sweep(path: Path, sweep: LiveSweep) -> LiveSweep:
         "repeat_void": sweep.repeat_void or found.repeat_void,
     }
     return sweep.model_copy(update=changes)
+
+
+def _as_noted_in(found: LiveSweep, sweep: LiveSweep) -> LiveSweep:
+    """Return `sweep` with that only of its campaigns which the version of the testbed that wrote `found` noted, too.
+
+    So its further runs are of the same campaign as those of before.
+    """
+    older = found.runs[0].campaign
+    runs = tuple(run.model_copy(update={"campaign": _as_noted(older, run.campaign)}) for run in sweep.runs)
+    return sweep.model_copy(update={"runs": runs})
+
+
+def _as_noted(older: Campaign, campaign: Campaign) -> Campaign:
+    changes: dict[str, object] = {}
+    if campaign.background is not None and older.background is not None and older.background.log_digest is None:
+        changes["background"] = campaign.background.model_copy(update={"log_digest": None})
+    if campaign.job_list is not None and older.job_list is not None and older.job_list.interarrival_factor is None:
+        # The listed jobs, which are compared, have the arrivals that the factor gave them.
+        changes["job_list"] = campaign.job_list.model_copy(update={"interarrival_factor": None})
+    return campaign.model_copy(update=changes)
 
 
 def _difference(found: LiveSweep, sweep: LiveSweep) -> str:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from emulator.campaigns.live import planned, run_campaign
+from emulator.campaigns.live import RecordedSchedule, planned, run_campaign
+from emulator.campaigns.live_like_run import recorded_run
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.records import Manifest, RunKind, RunProgress
@@ -35,7 +36,8 @@ def rerun_campaign(
 ) -> Path:
     """Run the campaign in `path` again from its first job, and return its directory.
 
-    It was interrupted or, with `void_again`, it is void. It has the seed and the dilation that it had.
+    It was interrupted or, with `void_again`, it is void. It has the seed and the dilation that it had, and
+    its jobs if they were those of another run.
 
     Raises:
         InvalidInput: if `path` holds no campaign, one that is complete, or one of another topology.
@@ -49,14 +51,16 @@ def rerun_campaign(
             f"{path}: ran on topology {manifest.topology.name!r} as it then was, which is not what runs "
             f"({testbed.topology.name!r}): run the campaign anew."
         )
-    planned(testbed, campaign, manifest.seed)
+    like = _like_before(testbed, path, manifest)
+    if like is None:
+        planned(testbed, campaign, manifest.seed)
     check_nothing_runs(testbed)
     # The directory itself, even if the path is "." or a link: it is renamed, and another takes its place.
     place = path.resolve()
     with moved_aside({place: manifest}):
         return run_campaign(
             testbed, campaign, seed=manifest.seed, path=place, report_progress=report_progress,
-            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
+            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void, like=like,
         )  # fmt: skip
 
 
@@ -111,3 +115,16 @@ def _campaign_of(path: Path, manifest: Manifest, void_again: bool) -> Campaign:
             "runs it once more."
         )
     return recorded_campaign(manifest.workload, source=f"{path}: workload")
+
+
+def _like_before(testbed: Testbed, path: Path, manifest: Manifest) -> RecordedSchedule | None:
+    """Return the schedule in `path` if it was that of another run; None if the campaign there has drawn its jobs.
+
+    It is read before its record is moved aside. The run that it came from may be gone.
+
+    Raises:
+        InvalidInput: if it cannot be read, or a job of it is not possible on `testbed`.
+    """
+    if manifest.like is None:
+        return None
+    return RecordedSchedule(manifest.like, recorded_run(path).schedule_on(testbed).arrivals)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from emulator.campaigns.simulated_run import SimulatedRun, write_simulated_run
+from emulator.campaigns.simulated_run import OUTCOMES, SimulatedRun, write_simulated_run
 from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
 from emulator.campaigns.workload_sources import DEFAULT_STREAM_JOBS, prepared
 from emulator.model.counts import number_of
@@ -23,6 +23,7 @@ from emulator.policies.names import SINGLE_CLUSTER, plain_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.runs.run_directory import check_free, read_manifest
+from emulator.simulator.parallel_simulations import OUTCOMES_VERSION
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.simulated_job import FinishedJob
@@ -99,7 +100,7 @@ def simulate_prepared(
 
 
 def is_recorded(path: Path, subject: SimulatedWorkload, options: SimulationOptions) -> bool:
-    """Return whether `path` holds the whole record of this simulation of what a live run did.
+    """Return whether `path` holds the whole record of this simulation of what a live run did, by this simulator.
 
     Raises:
         InvalidInput: if there is no run's directory.
@@ -113,6 +114,7 @@ def is_recorded(path: Path, subject: SimulatedWorkload, options: SimulationOptio
         and manifest.topology == subject.topology
         and manifest.workload == dict(subject.record)
         and found == _provenance(subject, options)
+        and manifest.versions.get(OUTCOMES) == str(OUTCOMES_VERSION)
     )
 
 

@@ -313,8 +313,17 @@ def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
             "left; if the testbed is still held, `testbed campaign stop` frees it first).",
             to_error=True,
         )
-    elif any(row["verdict"] == Judgement.VOID.value for row in rows):
+    elif any(row["verdict"] == Judgement.VOID.value for row in rows) and _can_run_again(directory):
         say(f"What is void can run once more: `testbed campaign resume {directory} --void`.", to_error=True)
+
+
+def _can_run_again(directory: Path) -> bool:
+    """Return whether `directory` holds a sweep or a live campaign, which `campaign resume` takes."""
+    from emulator.campaigns.live_sweep import is_sweep
+    from emulator.model.records import RunKind
+    from emulator.runs.run_directory import read_manifest
+
+    return is_sweep(directory) or read_manifest(directory).kind is RunKind.CAMPAIGN
 
 
 def _row(found: RunStatus) -> dict[str, object]:

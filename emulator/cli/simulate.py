@@ -234,8 +234,8 @@ def _check_recorded(out: Path, prepared: Mapping[str, tuple[SimulatedWorkload, S
     for name, (subject, options) in prepared.items():
         if not is_recorded(out / name, subject, options):
             raise InvalidInput(
-                f"{out / name}: is no whole simulation of that run, as it is now, under these options (remove it, or "
-                "choose another folder with --out)."
+                f"{out / name}: is no whole simulation of that run, as it is now, under these options, or another "
+                "version of the simulator made it (remove it, or choose another folder with --out)."
             )
 
 

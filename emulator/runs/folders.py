@@ -24,6 +24,9 @@ VOID_ASIDE: Final = "void"
 
 _MOVED_ASIDE: Final = re.compile(rf"(.+)-{VOID_ASIDE}(-[0-9]+)?")
 
+_REPETITION: Final = re.compile(r"(?<=.)-(?:[2-9]|[1-9][0-9]+)$")
+"""The end of the name of a run that repeats another one, which was void."""
+
 
 @dataclass(frozen=True, slots=True)
 class LiveRuns:
@@ -110,9 +113,12 @@ def _why_not_counted(run: Path, manifest: Manifest) -> str:
     if manifest.progress is not RunProgress.COMPLETE:
         return "cut short"
     moved = _MOVED_ASIDE.fullmatch(run.name)
-    if moved is None or manifest.verdict != Judgement.VOID or not (run.with_name(moved[1]) / MANIFEST_FILE).is_file():
+    if moved is None or manifest.verdict != Judgement.VOID:
         return ""
-    return "void, and run once more"
+    # A repetition is moved aside with its first attempt, and the new run may need no repetition.
+    places = {moved[1], _REPETITION.sub("", moved[1])}
+    is_run_again = any((run.with_name(place) / MANIFEST_FILE).is_file() for place in places)
+    return "void, and run once more" if is_run_again else ""
 
 
 def _why_left_out(run: Path) -> str:

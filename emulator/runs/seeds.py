@@ -14,8 +14,8 @@ from workloads.stated_jobs import SEED
 JOBS: Final = "jobs"
 """What a seed draws first of all."""
 
-_WITH_LOCAL_QUEUES: Final = ("ls-", "gp", "lp-")
-"""The beginnings of the names of disciplines with a queue for each cluster."""
+_WITH_LOCAL_QUEUES: Final = frozenset({"ls-or", "ls-rd", "ls-ro", "ls-do", "gp", "lp-lf", "lp-gf", "lp-rd"})
+"""The disciplines of the testbed with a queue for each cluster; a unit test compares them with their traits."""
 
 _WITH_CHANCE: Final = frozenset({"ls-rd", "lp-rd"})
 
@@ -64,7 +64,7 @@ def drawn_by_seed(workload: Mapping[str, Any], queue: str, topology: Topology) -
         "the background load": bool(workload.get("background")),
         "input files": bool(workload.get("input_files")),
         "local users": topology.time_sharing is not None,
-        "the queues of jobs": queue.startswith(_WITH_LOCAL_QUEUES) and not has_homes,
+        "the queues of jobs": queue in _WITH_LOCAL_QUEUES and not has_homes,
         # Whether a user's own discipline takes random numbers cannot be seen.
         "choices of the queue": queue in _WITH_CHANCE or queue not in QUEUES | NODE_QUEUES,
     }

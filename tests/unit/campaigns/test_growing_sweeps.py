@@ -13,9 +13,11 @@ from emulator.campaigns.live_sweep import RunState, begin_sweep, joined_sweep, r
 from emulator.campaigns.live_sweep_process import own_process
 from emulator.campaigns.run_again import moved_aside, rerun_campaign
 from emulator.model.errors import InvalidInput, TestbedBusy
+from emulator.model.project import CAMPAIGNS
 from emulator.model.views import RunRequest
 from emulator.runs.run_directory import read_manifest, replace_manifest
-from workloads.campaign import campaign_named
+from tests.unit.workloads.seed_lists import campaign_with_a_list, write_list
+from workloads.campaign import Campaign, campaign_named
 
 pytestmark = pytest.mark.usefixtures("submitted_by_a_thread")
 
@@ -92,6 +94,41 @@ def test_a_file_of_a_sweep_that_an_older_version_wrote_is_read_and_may_grow(tmp_
     assert read_sweep(tmp_path).runs == sweep.runs
     grown = begin_sweep(tmp_path, sweep_of(CAMPAIGN, ["wf"], [1, 2]))
     assert (len(grown.runs), grown.dilation, grown.repeat_void) == (2, 4.0, 0)
+
+
+def with_a_log(folder: Path) -> Campaign:
+    """Return a campaign whose local jobs are those of a log."""
+    (folder / "log.swf").write_text("1 0 -1 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n")
+    first, file = (CAMPAIGNS / "first.yaml").read_text(), folder / "mine.yaml"
+    file.write_text(f"{first}background: {{band: [0.25, 0.5], local_jobs: log.swf}}\n")
+    return campaign_named(str(file))
+
+
+def with_a_spaced_list(folder: Path) -> Campaign:
+    """Return a campaign whose jobs are those of a list, twice as far apart."""
+    write_list(folder / "jobs.jsonl", jobs=4)
+    return campaign_named(str(campaign_with_a_list(folder))).spaced(2.0)
+
+
+@pytest.mark.parametrize(
+    ("campaign_in", "part", "key"),
+    [(with_a_log, "background", "log_digest"), (with_a_spaced_list, "job_list", "interarrival_factor")],
+)
+def test_what_an_older_version_did_not_note_makes_no_other_sweep(tmp_path, campaign_in, part, key):
+    campaign, path = campaign_in(tmp_path), tmp_path / "sweep"
+    begin_sweep(path, sweep_of(campaign, ["wf"], [1]))
+    file = path / "sweep.json"
+    stored = json.loads(file.read_text())
+    assert stored["runs"][0]["campaign"][part].pop(key) is not None
+    file.write_text(json.dumps(stored))
+    before = read_sweep(path)
+    grown = begin_sweep(path, sweep_of(campaign, ["cm", "wf"], [1, 2]))
+    assert [run.folder for run in grown.runs] == ["cm-1", "wf-1", "cm-2", "wf-2"]
+    assert grown.runs[1] == before.runs[0]
+    assert {getattr(getattr(run.campaign, part), key) for run in grown.runs} == {None}
+    assert read_sweep(path) == grown
+    with pytest.raises(InvalidInput, match=r"its run cm-1 is stated otherwise here"):
+        joined_sweep(path, sweep_of(campaign.changed(jobs=2), ["cm", "wf"], [1, 2]))
 
 
 def test_the_first_queue_has_no_part_in_the_names_of_folders_so_that_one_queue_can_become_two(tmp_path):

@@ -10,9 +10,10 @@ import pytest
 
 from emulator.campaigns.live import run_campaign
 from emulator.campaigns.live_like_run import RecordedRun, recorded_run
+from emulator.campaigns.run_again import rerun_campaign
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed
 from emulator.model.project import PROJECT_ROOT, TOPOLOGIES
-from emulator.model.records import SCHEDULE_FILE, Manifest, RunKind
+from emulator.model.records import SCHEDULE_FILE, Manifest, RunKind, RunProgress
 from emulator.model.views import EventKind
 from emulator.runs.run_directory import read_manifest, replace_manifest
 from emulator.runs.same_campaign import campaign_of, scheduling_of
@@ -99,6 +100,23 @@ def test_a_campaign_that_ended_early_can_be_run_whole(testbed, broker, tmp_path)
         run(testbed, tmp_path / "first")
     broker.on_submit = finishes
     assert run_like(testbed, recorded_run(tmp_path / "first"), tmp_path / "again").jobs == 3
+
+
+def test_a_run_like_another_that_was_interrupted_has_its_jobs_when_it_runs_once_more(testbed, tmp_path):
+    topology = tmp_path / "ours.yaml"
+    shutil.copy(TOPOLOGIES / "mini.yaml", topology)
+    first = run(testbed, tmp_path / "first", CAMPAIGN.changed(topology=str(topology)))
+    topology.unlink()
+    changed_last(first, name="renamed")
+    again = tmp_path / "again"
+    begun = run_like(testbed, recorded_run(first), again)
+    replace_manifest(again, begun.model_copy(update={"progress": RunProgress.INCOMPLETE}))
+    before = (again / SCHEDULE_FILE).read_bytes()
+    shutil.rmtree(first)
+    assert rerun_campaign(testbed, again, silent) == again
+    assert (again / SCHEDULE_FILE).read_bytes() == before
+    assert (read_manifest(again).like, read_manifest(again).progress) == ("first", RunProgress.COMPLETE)
+    assert read_schedule(tmp_path / "again-interrupted" / SCHEDULE_FILE)[-1].specification.name == "renamed"
 
 
 def test_a_testbed_with_another_system_is_refused_and_one_with_other_words_about_it_is_not(testbed, broker, first):

@@ -63,10 +63,10 @@ def test_a_sweep_says_beforehand_that_its_seeds_draw_nothing(call, tmp_path) -> 
     assert "jobs-3.jsonl: cannot be read" in call("campaign", "sweep", path, "--seeds", "1-3")[2]
 
 
-def _begun(path: Path, *, killed: bool) -> RunDirectory:
-    """Begin a campaign in `path`; if it was killed, its lock is gone and its manifest says that it runs."""
+def _begun(path: Path, *, killed: bool, kind: RunKind = RunKind.CAMPAIGN) -> RunDirectory:
+    """Begin a run in `path`; if it was killed, its lock is gone and its manifest says that it runs."""
     manifest = Manifest(
-        kind=RunKind.CAMPAIGN, name="first", verdict="void", topology=topology_named("mini"), workload={}, jobs=3,
+        kind=kind, name="first", verdict="void", topology=topology_named("mini"), workload={}, jobs=3,
         policy="wf", queue="placement", seed=1, dilation=2, paced_middleware=True, host_began_at="", host={},
         versions={},
     )  # fmt: skip
@@ -103,6 +103,15 @@ def test_the_status_of_a_void_run_says_how_it_can_run_once_more(call, tmp_path) 
     _, output, error = call("campaign", "status", "run")
     assert "void" in output
     assert "`testbed campaign resume run --void`" in error
+
+
+@pytest.mark.parametrize("kind", [RunKind.MEASUREMENT, RunKind.SIMULATION])
+def test_the_status_of_what_campaign_resume_refuses_does_not_advise_it(call, tmp_path, kind) -> None:
+    with _begun(tmp_path / "run", killed=False, kind=kind) as directory:
+        directory.update_manifest({"progress": RunProgress.COMPLETE})
+    _, output, error = call("campaign", "status", "run")
+    assert "void" in output
+    assert error == ""
 
 
 def test_a_folder_with_other_runs_is_refused_and_one_that_may_grow_stays_as_it_is_without_a_testbed(

@@ -191,6 +191,19 @@ def test_a_folder_of_simulations_under_other_options_or_of_other_runs_is_refused
     assert (code, sentence in said) == (1, True)
 
 
+def test_a_simulation_by_another_version_of_the_simulator_is_not_kept(call, tmp_path):
+    copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / "w1-fcm-6-jobs")
+    command = ("simulate", "--like", "live", "--out", "again", "--require", "void")
+    assert call(*command)[0] == 0
+    kept = tmp_path / "again" / "w1-fcm-6-jobs"
+    manifest = read_manifest(kept)
+    versions = {name: version for name, version in manifest.versions.items() if name != "outcomes"}
+    assert len(versions) == len(manifest.versions) - 1
+    replace_manifest(kept, manifest.model_copy(update={"versions": versions}))
+    code, _, said = call(*command)
+    assert (code, "or another version of the simulator made it (remove it, or choose" in said) == (1, True)
+
+
 def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
     for name in ("good", "later"):
         copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / name)
@@ -261,9 +274,10 @@ def test_what_was_cut_short_in_a_folder_of_runs_decides_no_claim_and_is_named(ca
 def test_what_was_void_and_has_run_once_more_decides_no_claim_and_is_named(call, tmp_path):
     simulated_run(tmp_path / "sweep" / "wf-1", jobs=5)
     expected = call("claims", "sweep")[1]
-    for name in ("wf-1-void", "wf-1-void-2"):
+    moved_aside = ("wf-1-2-void", "wf-1-void", "wf-1-void-2")
+    for name in moved_aside:
         simulated_run(tmp_path / "sweep" / name, jobs=5, manifest={"verdict": "void"})
-    said = "left out: wf-1-void (void, and run once more), wf-1-void-2 (void, and run once more)\n"
+    said = f"left out: {', '.join(f'{name} (void, and run once more)' for name in moved_aside)}\n"
     assert call("claims", "sweep") == (0, expected, said)
 
 

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from emulator.model.catalogue import topology_named
+from emulator.model.scheduling import Scanning
+from emulator.policies.names import NODE_QUEUES, QUEUES
+from emulator.policies.registry import queue_discipline
+from emulator.policies.traits import traits_of_queue
 from emulator.runs.seeds import JOBS, drawn_by_seed, same_jobs_in_words
 from tests.unit.workloads.seed_lists import campaign_with_a_list, campaign_with_lists, write_list
 from workloads.campaign import campaign_named
@@ -29,10 +33,17 @@ LISTED: dict[str, Any] = {"job_list": {"file": "jobs.jsonl"}, "listed": [{"arriv
         ({**LISTED, "listed": [{"arrival_s": 0, "queue": 2}]}, "ls-or", ()),
         ({**LISTED, "listed": [{"arrival_s": 0, "queue": 2}]}, "lp-rd", ("choices of the queue",)),
         (LISTED, "mine.py:Mine", ("choices of the queue",)),
+        (LISTED, "gp-of-mine.py:Mine", ("choices of the queue",)),
     ],
 )
 def test_a_seed_draws_what_the_record_leaves_open(workload, queue, drawn):
     assert drawn_by_seed(workload, queue, MINI) == drawn
+
+
+@pytest.mark.parametrize("queue", [*QUEUES, *NODE_QUEUES])
+def test_queues_of_jobs_are_drawn_under_the_disciplines_with_a_queue_for_each_cluster(queue):
+    traits = traits_of_queue(queue_discipline(queue, Scanning()))
+    assert ("the queues of jobs" in drawn_by_seed(LISTED, queue, MINI)) is traits.has_queue_per_cluster
 
 
 def test_a_campaign_says_the_same_of_itself(tmp_path):
