@@ -56,7 +56,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         # A killed broker recovers from its journal; the other parts hold state that no journal restores.
         "restart": RESTART_BROKER,
         "hostname": "broker",
-        "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
+        "ports": [published_at(rendering.api_port)],
         "volumes": [
             *(f"{source}:{MOUNTED_AT / target}:ro" for target, source in mounted.items()),
             *agent,
@@ -70,3 +70,8 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
         "healthcheck": health_check(["CMD", "python3", "-c", probe]),
     }
+
+
+def published_at(port: int) -> str:
+    """Return how the Compose file says that the API is published at `port` of the host's loopback."""
+    return f"127.0.0.1:{port}:{BROKER_PORT}"

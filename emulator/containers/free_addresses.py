@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import docker
 import psutil
+from docker.models.containers import Container
 
 from emulator.containers import engine
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
@@ -95,9 +96,14 @@ def is_free(port: int) -> bool:
 def _published_ports(client: docker.DockerClient) -> Iterator[int]:
     """Yield the ports at which containers of testbeds are published, also of those that do not run."""
     for container in engine.containers_of(client, None):
-        bindings: dict[str, Any] = (container.attrs.get("HostConfig") or {}).get("PortBindings") or {}
-        for bound in bindings.values():
-            yield from (int(each["HostPort"]) for each in bound or () if each.get("HostPort", "").isdigit())
+        yield from published_ports(container)
+
+
+def published_ports(container: Container) -> Iterator[int]:
+    """Yield the ports of the host at which a container is published when it runs."""
+    bindings: dict[str, Any] = (container.attrs.get("HostConfig") or {}).get("PortBindings") or {}
+    for bound in bindings.values():
+        yield from (int(each["HostPort"]) for each in bound or () if each.get("HostPort", "").isdigit())
 
 
 def _docker_subnets(client: docker.DockerClient) -> Iterator[Network]:

@@ -17,7 +17,7 @@ import docker.errors
 import yaml
 
 from emulator.containers import engine, keys
-from emulator.containers.broker_service import MOUNTED_AT
+from emulator.containers.broker_service import MOUNTED_AT, published_at
 from emulator.containers.broker_settings import broker_settings
 from emulator.containers.compose import render
 from emulator.containers.engine_machine import machine_size
@@ -109,6 +109,13 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
+def publishes_recorded_port(testbed: TestbedState) -> bool:
+    """Return whether each Compose file with the broker publishes it at the recorded port."""
+    documents = [whole_document(file) for file in rendered_files(testbed) if file.suffix != ".json"]
+    brokers = [document["services"].get("broker") for document in documents if document is not None]
+    return all(published_at(testbed.record.api_port) in broker.get("ports", ()) for broker in brokers if broker)
+
+
 def renewed_routes(
     client: docker.DockerClient, testbed: TestbedState, spec: TestbedSpec, observe: Observer
 ) -> TestbedState | None:
@@ -126,9 +133,10 @@ def renewed_routes(
         return None
     observe(ProgressStep("state", "the ways to real clusters, or the ssh-agent, are others than before"))
     renewed = replace(testbed, record=record.model_copy(update={"routes": dict(spec.routes), "agent": spec.agent}))
-    write_record(renewed.record)
     write_rendered(client, renewed)
     keys.add_known_heads(testbed, spec.known_heads)
+    # Last: if this is interrupted before, the next `up` finds the same difference, and does it all again.
+    write_record(renewed.record)
     return renewed
 
 

@@ -32,6 +32,7 @@ RUNNING: Final = ("running", "restarting")
 """States of a container that runs; a broker that was killed is started again by the engine at once."""
 _PAUSE_HOST_S: Final = 0.2
 _ANSWER_WITHIN_HOST_S: Final = 5.0
+_UNFINISHED_JOBS: Final = "testbed_unfinished_jobs{"
 
 
 def await_file(client: docker.DockerClient, name: str, file: str) -> None:
@@ -148,6 +149,16 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
         return Dilation(float(answer.raise_for_status().json()["request"]["dilation"]))
     except (httpx.HTTPError, ConnectionError, Unauthorized, ValueError, KeyError):
         return None
+
+
+def has_unfinished_jobs(api_url: str) -> bool:
+    """Return whether jobs of a testbed have not ended, or its broker does not say."""
+    try:
+        shown = _http().get(f"{api_url}/metrics").raise_for_status().text
+        counts = [float(line.split()[-1]) for line in shown.splitlines() if line.startswith(_UNFINISHED_JOBS)]
+    except (httpx.HTTPError, ValueError):
+        return True
+    return any(count > 0 for count in counts)
 
 
 def is_running(client: docker.DockerClient, name: str) -> bool:

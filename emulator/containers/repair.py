@@ -20,13 +20,13 @@ from emulator.containers import engine, state
 from emulator.containers.api_port import holds_port, renewed_port
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.hosts.starting import create_containers, refill_keys
-from emulator.containers.hosts.underlay_reader import with_underlays
+from emulator.containers.hosts.underlay_reader import has_other_delays, with_underlays
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
 from emulator.containers.mounted_files import renewed_routes, restore_files, write_rendered
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.readiness import await_testbed_broker, held_dilation, last_words
+from emulator.containers.readiness import await_testbed_broker, has_unfinished_jobs, held_dilation, last_words
 from emulator.containers.slurm_nodes import ask_nodes, resume
 from emulator.containers.state import ClusterRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import WanHandle, wan_handle
@@ -266,7 +266,7 @@ def _program_links(
 ) -> bool:
     """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether.
 
-    What the network between hosts takes is a part of each link's delay. It is measured anew, and the links follow it.
+    What the network between hosts takes is a part of each link's delay. If that is another one now, the links follow.
     """
     emulated, is_touched = testbed.topology.emulated, touch_wide_area(done)
     # A run's links are left alone, and so is what crosses the network meanwhile, unless a part was mended.
@@ -274,16 +274,32 @@ def _program_links(
         return False
     handle = wan_handle(client, testbed)
     is_sound = not is_touched and _is_at_rest(handle, emulated)
-    if not is_sound:
+    if is_sound:
+        if not _must_follow(client, testbed, observe):
+            return False
+    else:
         observe(ProgressStep(_STAGE, "programming the wide area again"))
         forget_neighbours(handle)
     measured = with_underlays(client, testbed, observe)
     handle, held = wan_handle(client, measured), held_dilation(testbed)
     # A run may have begun since, which has programmed its links.
-    if is_sound and (measured is testbed or held is not None or _is_at_rest(handle, emulated)):
+    if is_sound and (held is not None or _is_at_rest(handle, emulated)):
         return False
+    if is_sound:
+        observe(ProgressStep(_STAGE, "programming the links for the network between the hosts as it is now"))
     program_wide_area(handle, emulated, held or resting_dilation(handle, emulated))
     return not is_sound
+
+
+def _must_follow(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> bool:
+    """Return whether links must follow the network between hosts, and no job would lose what it sends meanwhile."""
+    if not has_other_delays(client, testbed):
+        return False
+    if has_unfinished_jobs(testbed.api_url):
+        why = "its delays are others than before, and jobs are unfinished: `testbed up` after them programs the links"
+        observe(ProgressStep("hosts", why))
+        return False
+    return True
 
 
 def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:

@@ -1,7 +1,8 @@
 """Locks of processes on files: one ends with its process, however that ends, so that others notice.
 
 The file of a lock may name its process, by `process_text`. Where the file system refuses locks, another process may
-have that number by now, so none is ended unless it is the same one.
+have that number by now, so none is ended unless it is the same one. Programs of before wrote the number alone, which
+is the holder's only where the lock is held for certain.
 """
 
 from __future__ import annotations
@@ -96,14 +97,28 @@ def process_number(path: Path) -> str:
 
 def end_process(path: Path) -> bool:
     """Tell the process that the file of a lock names to end; return False if it is gone, or may be another one."""
+    is_held = _is_surely_held(path)  # before the file is read: who takes a lock empties the file
     number, mark = _process_of(path)
-    if not mark or mark != _mark(int(number)):
+    is_known = mark == _mark(int(number)) if mark else is_held
+    if not is_known or not number or int(number) == 0:
         return False
     try:
         os.kill(int(number), signal.SIGTERM)
     except ProcessLookupError:
         return False
     return True
+
+
+def _is_surely_held(path: Path) -> bool:
+    """Return whether a process holds the lock on `path`; not if that cannot be told there."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _process_of(path: Path) -> tuple[str, str]:

@@ -99,11 +99,17 @@ def is_unfinished(path: Path) -> bool:
     return any(job.state == JobState.FINISHED for folder in folders for job in read_rows(folder, JobRow))
 
 
+def _was_under_traffic(manifest: Manifest) -> bool:
+    """Return whether background traffic was to be sent; for local users only by a program that says its sources."""
+    sent_by_users = "sources" in manifest.versions and bool(users_flows(manifest.topology))
+    return bool(manifest.workload.get("traffic")) or sent_by_users
+
+
 def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
     """Return the jobs that finished by the events in `folder`, and count; a torn last line is left out."""
     verdicts = {row.job: verdict_in(row) for row in counted_jobs(folder)}
-    under_traffic = manifest.workload.get("traffic") or users_flows(manifest.topology)
-    traffic = judge_traffic(manifest.missing_traffic_share) if under_traffic else Verdict()
+    is_judged = _was_under_traffic(manifest)
+    traffic = judge_traffic(manifest.missing_traffic_share) if is_judged else Verdict()
     path = folder / DECISIONS_FILE
     content = path.read_bytes() if path.is_file() else b""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):

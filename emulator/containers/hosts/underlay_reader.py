@@ -17,6 +17,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState, note_underlays
 from emulator.hosts.checks import LEAST_MTU
 from emulator.model.errors import EngineUnavailable
+from emulator.model.evidence import HOST_DELAY_TOLERANCE_S
 from emulator.model.underlay import Exchange, Underlay, underlay_of
 from emulator.model.units import MILLISECONDS_PER_SECOND, NANOSECONDS_PER_SECOND, rate_mbit
 
@@ -50,6 +51,23 @@ def measure_underlay(client: Client, testbed: TestbedState, *, rates: bool = Tru
         each.host.name: _measured(client, testbed, each.host.name, testbed.names.cluster(each.clusters[0]), rates=rates)
         for each in asking
     }
+
+
+def has_other_delays(client: Client, testbed: TestbedState) -> bool:
+    """Return whether a delay between hosts was never measured, or is now one that a check would call a fault.
+
+    A link may cross the network to a host twice. Only delays are measured, which disturbs no job.
+
+    Raises:
+        EngineUnavailable: if a host does not answer, or nothing comes through.
+    """
+    if testbed.record.hosts is None:
+        return False
+    noted = testbed.record.hosts.underlays
+    return any(
+        host not in noted or 2 * abs(each.host_delay_s - noted[host].host_delay_s) > HOST_DELAY_TOLERANCE_S
+        for host, each in measure_underlay(client, testbed, rates=False).items()
+    )
 
 
 def with_underlays(client: Client, testbed: TestbedState, observe: Observer) -> TestbedState:

@@ -108,11 +108,12 @@ class RemoteContainer:
         return ControlGroups(process, unified, cpu, account, above=(), device=device).counters()
 
     def close(self) -> None:
-        """Close the console; it is opened again when it is needed."""
+        """Close the console; it is opened again when it is needed, also if the container was lost before."""
         if self._console is not None:
             with suppress(OSError):
                 self._console.close()
         self._console = None
+        self._host_ask_again_s = 0.0
 
     def _lost(self) -> bool:
         self.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ import docker.errors
 import pytest
 import yaml
 
-from emulator.containers import repair
+from emulator.containers import api_port, repair
 from emulator.containers.free_addresses import free_port
 from emulator.containers.mending import FoundPart
 from emulator.containers.mounted_files import secret_files, write_rendered
@@ -213,3 +213,54 @@ def test_the_ports_of_stopped_testbeds_are_not_given_away(tmp_path, monkeypatch,
     assert free_port(host, None, first=untaken) > untaken
     with pytest.raises(TestbedAlreadyUp, match=rf"Port {untaken}"):
         free_port(host, untaken)
+
+
+def test_the_recorded_port_is_not_replaced_silently_if_it_is_asked_for_and_taken(engine, standing, taken):
+    testbed = standing(taken)
+    with pytest.raises(TestbedAlreadyUp, match=rf"Port {taken} of 127\.0\.0\.1 is in use \(choose another"):
+        mend(engine, TestbedSpec("lab", FILE, port=taken), testbed, ignore)
+    assert testbed_state("lab").record.api_port == taken
+
+
+class Interrupted(Exception):
+    """Stands for whatever ends `up` from outside."""
+
+
+def test_a_move_that_was_interrupted_before_the_compose_file_is_finished(engine, standing, untaken, monkeypatch):
+    testbed = standing(8470)
+    engine.held[BROKER].port = 8470
+
+    def interrupt(client: Engine, moved: TestbedState) -> None:
+        raise Interrupted
+
+    with monkeypatch.context() as patched:
+        patched.setattr(api_port, "write_rendered", interrupt)
+        with pytest.raises(Interrupted):
+            mend(engine, TestbedSpec("lab", FILE, port=untaken), testbed, ignore)
+    recorded = testbed_state("lab")
+    assert recorded.record.api_port == untaken
+    assert [each.split(":")[1] for each in published(recorded)] == ["8470"]
+    assert mend(engine, TestbedSpec("lab", FILE), recorded, ignore)
+    assert [each.split(":")[1] for each in published(recorded)] == [str(untaken)]
+    assert engine.removed == [(BROKER, {"force": True})]
+
+
+@pytest.mark.parametrize("status", ["exited", "running"])
+def test_a_container_of_before_a_move_is_made_anew_also_if_all_files_are_written(engine, standing, untaken, status):
+    testbed = standing(untaken)
+    engine.held[BROKER].port, engine.held[BROKER].status = 8470, status
+    assert mend(engine, TestbedSpec("lab", FILE), testbed, ignore)
+    assert testbed_state("lab").record.api_port == untaken
+    assert engine.removed == [(BROKER, {"force": True})]
+    assert engine.held[BROKER].status == "running"
+
+
+def test_a_broker_that_has_the_recorded_port_is_left_alone_while_the_compose_file_is_put_right(
+    engine, standing, untaken
+):
+    testbed = standing(8470)
+    moved = replace(testbed, record=testbed.record.model_copy(update={"api_port": untaken}))
+    engine.held[BROKER].port, engine.held[BROKER].status = untaken, "running"
+    assert not mend(engine, TestbedSpec("lab", FILE), moved, ignore)
+    assert [each.split(":")[1] for each in published(testbed)] == [str(untaken)]
+    assert engine.removed == []

@@ -112,9 +112,15 @@ def test_a_host_whose_engine_does_not_answer_is_one_that_is_lost_and_no_defect(t
     assert not RemoteContainer(client, "testbed-delft", "delft", "right", tmp_path / "delft").ask()
 
 
-def test_a_host_whose_events_do_not_come_is_not_looked_at_and_what_is_missing_is_said(remote):
-    joined = SimpleNamespace(unheard=frozenset())
-    telemetry = ContainerTelemetry(
+@pytest.fixture
+def joined():
+    """The hosts from which no events come, as the joined events of all hosts say."""
+    return SimpleNamespace(unheard=frozenset())
+
+
+@pytest.fixture
+def telemetry(remote, joined):
+    return ContainerTelemetry(
         client=None,
         clusters=("delft",),
         containers={"delft": "testbed-delft"},
@@ -122,6 +128,9 @@ def test_a_host_whose_events_do_not_come_is_not_looked_at_and_what_is_missing_is
         own_processes=OwnProcesses(),
         others={"delft": remote},
     )
+
+
+def test_a_host_whose_events_do_not_come_is_not_looked_at_and_what_is_missing_is_said(remote, joined, telemetry):
     assert {"host", "delft", "host:right"} <= set(telemetry.look())
     assert telemetry.missing == ()
     opened = remote._console
@@ -136,3 +145,16 @@ def test_a_host_whose_events_do_not_come_is_not_looked_at_and_what_is_missing_is
     joined.unheard = frozenset()
     assert {"delft", "host:right"} <= set(telemetry.look())
     assert remote._console is not opened
+
+
+def test_a_host_that_failed_a_look_before_its_events_stopped_is_read_as_soon_as_they_come_again(
+    remote, joined, telemetry
+):
+    telemetry.look()
+    remote._console.files = None
+    assert "delft" not in telemetry.look()
+    assert not remote.ask(), "while its events come it is left alone for a while"
+    joined.unheard = frozenset({"right"})
+    assert "delft" not in telemetry.look()
+    joined.unheard = frozenset()
+    assert {"delft", "host:right"} <= set(telemetry.look())

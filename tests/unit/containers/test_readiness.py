@@ -7,12 +7,21 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import docker.errors
+import httpx
 import pytest
 
 from emulator.containers import readiness
 from emulator.containers.inspection import REMEDY, broker_faults
 from emulator.containers.progress import ignore
-from emulator.containers.readiness import REFUSED, await_broker, await_file_again, degraded, silent, unreached
+from emulator.containers.readiness import (
+    REFUSED,
+    await_broker,
+    await_file_again,
+    degraded,
+    has_unfinished_jobs,
+    silent,
+    unreached,
+)
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp
 
 NO_ENGINE: Any = None
@@ -162,3 +171,26 @@ def test_a_container_whose_daemon_refuses_to_run_is_not_started_again() -> None:
     with pytest.raises(ClusterUnreachable, match="The container delft did not become ready: no address"):
         await_file_again(client, "delft", "/ready", ignore)
     assert container.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "shown", "are_unfinished"),
+    [
+        (200, 'testbed_processors{cluster="delft"} 16.0\n', False),
+        (200, 'testbed_unfinished_jobs{policy="wf",queue="gs"} 0.0\n', False),
+        (
+            200,
+            "# TYPE testbed_unfinished_jobs gauge\n"
+            'testbed_unfinished_jobs{policy="wf",queue="gs"} 0.0\n'
+            'testbed_unfinished_jobs{policy="by-kind",queue="a b"} 2.0\n',
+            True,
+        ),
+        (503, "", True),
+    ],
+)
+def test_whether_jobs_are_unfinished_is_read_from_the_metrics_and_assumed_where_they_do_not_come(
+    monkeypatch: pytest.MonkeyPatch, status: int, shown: str, are_unfinished: bool
+) -> None:
+    transport = httpx.MockTransport(lambda request: httpx.Response(status, text=shown))
+    monkeypatch.setattr(readiness, "_http", lambda: httpx.Client(transport=transport))
+    assert has_unfinished_jobs("http://127.0.0.1:8460") == are_unfinished

@@ -38,16 +38,52 @@ def test_a_container_that_is_gone_or_has_ended_does_not_run() -> None:
     assert StoppedParts(engine, ["east", "west", "wan", "broker"], 0.0).found() == ["west", "broker"]
 
 
-def test_an_engine_is_waited_for_from_when_it_last_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s = [100.0]
-    monkeypatch.setattr(stopped_parts, "time", SimpleNamespace(monotonic=lambda: now_s[0]))
+@pytest.fixture
+def now_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a clock that stands unless the test sets it."""
+    moment_s = [100.0]
+    monkeypatch.setattr(stopped_parts, "time", SimpleNamespace(monotonic=lambda: moment_s[0]))
+    return moment_s
+
+
+def test_an_engine_is_waited_for_from_when_it_last_answered(now_s: list[float]) -> None:
     engine = Engine(east=None, west="running")
     parts = StoppedParts(engine, ["east", "west"], 90.0)
-    for time_s, status in ((100.0, None), (150.0, None), (160.0, "running"), (200.0, None), (290.0, None)):
+    silent = [(float(time_s), None) for time_s in range(200, 291, 10)]
+    for time_s, status in ((100.0, None), (120.0, None), (150.0, None), (175.0, "running"), *silent):
         now_s[0], engine.statuses["east"] = time_s, status
         assert parts.found() == []
     now_s[0] = 291.0
     with pytest.raises(EngineUnavailable, match="has not answered for 91 s when asked for east"):
+        parts.found()
+
+
+def test_two_outages_between_which_nobody_looked_are_not_one(now_s: list[float]) -> None:
+    parts = StoppedParts(Engine(east=None), ["east"], 90.0)
+    for time_s in (0.0, 200.0, 220.0):
+        now_s[0] = time_s
+        assert parts.found() == []
+
+
+def test_an_engine_that_is_silent_at_every_look_is_given_up(now_s: list[float]) -> None:
+    parts = StoppedParts(Engine(east=None), ["east"], 90.0)
+    for time_s in range(0, 91, 10):
+        now_s[0] = float(time_s)
+        assert parts.found() == []
+    now_s[0] = 100.0
+    with pytest.raises(EngineUnavailable, match="has not answered for 100 s"):
+        parts.found()
+
+
+def test_looks_that_themselves_take_long_follow_one_another(now_s: list[float]) -> None:
+    class Slow(Engine):
+        def get(self, name: str) -> Any:
+            now_s[0] += 60.0
+            return super().get(name)
+
+    parts = StoppedParts(Slow(east=None), ["east"], 90.0)
+    assert [parts.found(), parts.found()] == [[], []]
+    with pytest.raises(EngineUnavailable, match="has not answered for 120 s"):
         parts.found()
 
 

@@ -321,11 +321,16 @@ def test_traffic_that_was_not_sent_in_an_earlier_attempt_is_not_forgotten(testbe
     assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
 
 
-def test_what_users_at_nodes_send_is_background_traffic_of_every_attempt(testbed, wide_area, tmp_path):
+@pytest.fixture
+def shared(testbed):
+    """A testbed at one of whose nodes a local user works, who sends something over the links."""
     first, *others = testbed.topology.clusters
     clusters = (first.model_copy(update={"local_users": {"n1": "internet"}}), *others)
     topology = testbed.topology.model_copy(update={"time_sharing": TimeSharing(), "clusters": clusters})
-    shared = replace(testbed, topology=topology)
+    return replace(testbed, topology=topology)
+
+
+def test_what_users_at_nodes_send_is_background_traffic_of_every_attempt(shared, wide_area, tmp_path):
     wide_area.missing_share = 0.05
     with pytest.raises(Stopped):
         measure(shared, MATRIX, tmp_path / "run", stopping_after(4))
@@ -333,7 +338,21 @@ def test_what_users_at_nodes_send_is_background_traffic_of_every_attempt(testbed
     wide_area.missing_share = 0.0
     measured = resume(shared, tmp_path / "run", silent)
     assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
-    assert {flow.source for flows, _ in wide_area.traffic for flow in flows} == {first.name}
+    sender = shared.topology.cluster_names[0]
+    assert {flow.source for flows, _ in wide_area.traffic for flow in flows} == {sender}
+
+
+@pytest.mark.parametrize(("says_sources", "verdict"), [(True, "suspect"), (False, "valid")])
+def test_a_program_of_before_sent_nothing_for_users_so_nothing_is_missing(shared, tmp_path, says_sources, verdict):
+    with pytest.raises(Stopped):
+        measure(shared, MATRIX, tmp_path / "run", stopping_after(4))
+    manifest = read_manifest(tmp_path / "run")
+    versions = {name: version for name, version in manifest.versions.items() if says_sources or name != "sources"}
+    replace_manifest(
+        tmp_path / "run", manifest.model_copy(update={"missing_traffic_share": None, "versions": versions})
+    )
+    measured = resume(shared, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {verdict}
 
 
 def test_an_attempt_that_was_killed_before_it_knew_what_traffic_was_sent_is_suspect(testbed, tmp_path):
