@@ -18,7 +18,7 @@ LIVE := $(PYTEST) tests/live $(ORDERED)
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
 PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg campaign/background.png \
 	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg \
-	policies/paired-differences.svg files/claiming.svg topology.svg real-clusters.svg hosts.svg predicted.svg plan.svg \
+	policies/paired-differences.svg compared/policies-live-and-simulated.svg files/claiming.svg topology.svg real-clusters.svg hosts.svg predicted.svg plan.svg \
 	attribution.svg shared-nodes.svg second-opinion.svg table-errors.svg reproduced.png own-program.png)
 COVERAGE := --cov --cov-report=
 
@@ -153,6 +153,9 @@ pictures: $(READY)
 	$(TESTBED) report build/pictures/w2-wf build/pictures/w2-one-cluster-first --figures build/pictures/policies
 	$(TESTBED) report build/pictures/w30-cf --figures build/pictures/files
 	$(TESTBED) report examples/recorded/poisson-1000-on-16 --figures build/pictures/measurement
+	mkdir build/pictures/live && cp -r docs/results/campaigns/w1-*-40-jobs-seed-[123] build/pictures/live
+	$(TESTBED) simulate --like build/pictures/live --out build/pictures/like-live
+	$(TESTBED) compare build/pictures/live build/pictures/like-live --first wf --figures build/pictures/compared
 	$(TESTBED) calibrate --table workloads/reference/das2_poisson_table.csv --out build/pictures/table >/dev/null
 	.venv/bin/python -m docs.drawing build/pictures --table build/pictures/table
 	cp $(PICTURES) docs/pictures/
