@@ -66,14 +66,7 @@ class ProcessLock:
 
 def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock on `path`, or whether that cannot be told there."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    return _is_held(path) is not False
 
 
 def is_left(path: Path, text: str) -> bool:
@@ -97,9 +90,9 @@ def process_number(path: Path) -> str:
 
 def end_process(path: Path) -> bool:
     """Tell the process that the file of a lock names to end; return False if it is gone, or may be another one."""
-    is_held = _is_surely_held(path)  # before the file is read: who takes a lock empties the file
+    is_held = _is_held(path)  # before the file is read: who takes a lock empties the file
     number, mark = _process_of(path)
-    is_known = mark == _mark(int(number)) if mark else is_held
+    is_known = mark == _mark(int(number)) if mark else is_held is True
     if not is_known or not number or int(number) == 0:
         return False
     try:
@@ -109,15 +102,17 @@ def end_process(path: Path) -> bool:
     return True
 
 
-def _is_surely_held(path: Path) -> bool:
-    """Return whether a process holds the lock on `path`; not if that cannot be told there."""
+def _is_held(path: Path) -> bool | None:
+    """Return whether a process holds the lock on `path`; None if that cannot be told there."""
     try:
         with path.open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
     except BlockingIOError:
         return True
     except OSError:
-        return False
+        return None
     return False
 
 
