@@ -19,6 +19,7 @@ from emulator.model.counts import number_of
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
 from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title, clusters_title
+from emulator.reports.figures.drawing import few_ticks_of_ten
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.reports.published_communication import published_iteration_s
 
@@ -152,23 +153,13 @@ def communication_figure(rows: Sequence[CommunicationRow], topology: Topology) -
         if points:
             name = "published (DAS-2)" if synchronized else "_also published"
             axis.plot(*zip(*points, strict=True), "kD", markersize=4, label=name)
-    _number_plainly(axis)
+    few_ticks_of_ten(axis, "y")
+    axis.tick_params(labelsize=7)
     axis.set_ylabel("communication per iteration (ms)", fontsize=8)
     axis.set_xticks(range(len(cells)), [_tick(*cell) for cell in cells], fontsize=7)
     figure.legend(fontsize=7, loc="outside lower center", ncols=3)
     axis.set_title("Total communication time", fontsize=10)
     return as_png(figure)
-
-
-def _number_plainly(axis: Axes) -> None:
-    """Number a logarithmic scale with 0.2 and 20 instead of powers of ten, no more than fit."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter(NullFormatter())
-    axis.tick_params(labelsize=7)
 
 
 def _draw_times(axis: Axes, at: Mapping[float, CommunicationRow], label: str) -> None:
@@ -207,7 +198,8 @@ def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
         label = f"{application}, {number_of(processors, 'processor')}, {clusters_title(spread_over, interconnect)}"
         axis.plot(*zip(*points, strict=True), "o-", label=label)
     axis.set_xscale("log")
-    _number_plainly(axis)
+    few_ticks_of_ten(axis, "y")
+    axis.tick_params(labelsize=7)
     grids = sorted({row.grid for row in measured if row.grid is not None})
     axis.set_xticks(grids, [str(grid) for grid in grids])
     axis.set_xticks([], minor=True)

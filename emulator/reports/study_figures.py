@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.reports.figures.drawing import few_ticks_of_ten
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.reports.shared_figures import shared_figure
 from emulator.studies.catalogue import Chart, Measures
@@ -61,7 +62,7 @@ def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
     axis.set_xticks(range(len(groups)), groups)
     axis.set_yscale("log")
     axis.set_ylim(bottom=SHORTEST_S)
-    _number_plainly(axis)
+    few_ticks_of_ten(axis, "y")
     axis.set_ylabel("response time (s)", fontsize=7)
     axis.legend(fontsize=6)
 
@@ -71,12 +72,12 @@ def _draw_curves(result: StudyResult, chart: Chart, axis: Axes) -> None:
     for place, queue in enumerate(chart.queues):
         points = [point for point in result.curves if (point.workload, point.queue) == (chart.workload, queue)]
         colour = f"C{place}"
-        axis.semilogy(
+        axis.plot(
             [point.load for point in points], [point.response_s for point in points], ".-", color=colour, label=queue
         )
         row = next(row for row in result.rows if (row.workload, row.queue) == (chart.workload, queue))
         axis.axvline(row.found[Quantity.MAXIMAL_GROSS].value, linestyle=":", linewidth=0.9, color=colour)
-    _number_plainly(axis)
+    few_ticks_of_ten(axis, "y")
     axis.set_xlabel("gross utilization", fontsize=7)
     axis.set_ylabel("response time (s)", fontsize=7)
     axis.legend(fontsize=6)
@@ -89,13 +90,6 @@ def _draw_gaps(result: StudyResult, chart: Chart, axis: Axes) -> None:
     axis.bar([row.queue for row in rows], values, yerr=errors, color=[f"C{place}" for place in range(len(rows))])
     axis.set_ylim(1.0, 1.25)
     axis.set_ylabel("gross / net", fontsize=7)
-
-
-def _number_plainly(axis: Axes) -> None:
-    """Write 2 and 20 along a logarithmic axis instead of powers of ten."""
-    axis.tick_params(which="both", labelsize=6)
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter("{x:g}")
 
 
 def _value(row: Row, quantity: Quantity) -> tuple[float, float]:

@@ -23,6 +23,9 @@ from tests.live.node_container import IMAGE
 
 NAME = "somebodys-cluster"
 NODES = ("n1", "n2")
+OUTSIDE = f"{NAME}-outside"
+GATE = f"{NAME}-gate"
+HOST_KEY = "cat /etc/ssh/ssh_host_ed25519_key.pub"
 PROCESSORS_PER_NODE = 4
 READY_WITHIN_HOST_S = 40.0
 
@@ -68,6 +71,16 @@ install -m 600 -o researcher -g researcher /shared/authorized_keys /home/researc
 exec slurmctld -D
 """
 
+JUMP_HOST = """
+set -e
+mkdir -p /run/sshd
+[ -f /etc/ssh/ssh_host_ed25519_key ] || ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key
+install -d -m 700 -o researcher -g researcher ~researcher/.ssh
+install -m 600 -o researcher -g researcher /shared/authorized_keys ~researcher/.ssh/authorized_keys
+sed 's/^DisableForwarding yes/AllowTcpForwarding yes/' /usr/local/lib/testbed/sshd_config > /etc/ssh/gate
+exec /usr/sbin/sshd -D -f /etc/ssh/gate
+"""
+
 
 @dataclass(frozen=True)
 class SeparateCluster:
@@ -97,6 +110,60 @@ class SeparateCluster:
     def ranks(self) -> dict[str, int]:
         """Count the ranks of applications on each machine."""
         return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true")) for name in ("head", *NODES)}
+
+
+@dataclass(frozen=True)
+class JumpHost:
+    """A machine on the cluster's network and on one outside; `config` is the SSH configuration that leads through."""
+
+    config: Path
+
+    def join(self, container: str) -> None:
+        """Connect a container to the network outside."""
+        _docker("network", "connect", OUTSIDE, container)
+
+    def restart(self) -> None:
+        """Restart it, which ends every connection that goes through it."""
+        _docker("restart", "--time", "0", GATE)
+
+    def connections(self) -> int:
+        """Count the logins at it."""
+        counted = output_in(engine.connect().containers.get(GATE), "pgrep -c '^sshd' || true")
+        return max(0, int(counted) - 1)
+
+
+@contextmanager
+def jump_host(das: SeparateCluster, folder: Path) -> Iterator[JumpHost]:
+    """Yield a jump host `gate` before the cluster `das`, whose head has a name that only the gate can resolve."""
+    shared = das.key.parent / "shared"
+    (shared / "gate.sh").write_text(JUMP_HOST)
+    _docker("network", "create", OUTSIDE)
+    try:
+        _docker(
+            "run", "--detach", "--init", "--name", GATE, "--hostname", "gate", "--network", OUTSIDE,
+            "--volume", f"{shared}:/shared:ro", "--entrypoint", "bash", IMAGE, "/shared/gate.sh",
+        )  # fmt: skip
+        _docker("network", "connect", NAME, GATE)
+        yield JumpHost(_ssh_config(das, folder))
+    finally:
+        subprocess.run(["docker", "rm", "--force", "--volumes", GATE], capture_output=True, check=False)
+        subprocess.run(["docker", "network", "rm", OUTSIDE], capture_output=True, check=False)
+
+
+def _ssh_config(das: SeparateCluster, folder: Path) -> Path:
+    """Write what a user has in ~/.ssh for the cluster behind its gate, once the gate accepts logins."""
+    config, known_hosts = folder / "config", folder / "known_hosts"
+    gate = engine.connect().containers.get(GATE)
+    address = _address_in(OUTSIDE, GATE)
+    host_deadline_s = time.monotonic() + READY_WITHIN_HOST_S
+    while not (key_of_gate := output_in(gate, f"pgrep -x sshd >/dev/null && {HOST_KEY} || true")):
+        assert time.monotonic() < host_deadline_s, _docker("logs", "--tail", "20", GATE)
+        time.sleep(0.2)
+    known_hosts.write_text(f"{address} {key_of_gate}\nhead {das.at('head', HOST_KEY)}\n")
+    login = f"  User researcher\n  IdentityFile {das.key}\n  UserKnownHostsFile {known_hosts}\n"
+    through = "  HostName head\n  ProxyJump gate\n"
+    config.write_text(f"Host gate\n  HostName {address}\n{login}Host das\n{through}{login}")
+    return config
 
 
 @contextmanager
@@ -136,8 +203,7 @@ def _begin(machine: str, folder: Path) -> None:
 
 
 def _ready(key: Path) -> SeparateCluster:
-    of_head = f'{{{{(index .NetworkSettings.Networks "{NAME}").IPAddress}}}}'
-    address = _docker("inspect", "--format", of_head, f"{NAME}-head")
+    address = _address_in(NAME, f"{NAME}-head")
     network = _docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", NAME)
     cluster = SeparateCluster(key, address, network)
     host_deadline_s = time.monotonic() + READY_WITHIN_HOST_S
@@ -145,6 +211,10 @@ def _ready(key: Path) -> SeparateCluster:
         assert time.monotonic() < host_deadline_s, _docker("logs", "--tail", "20", f"{NAME}-head")
         time.sleep(0.3)
     return cluster
+
+
+def _address_in(network: str, container: str) -> str:
+    return _docker("inspect", "--format", f'{{{{(index .NetworkSettings.Networks "{network}").IPAddress}}}}', container)
 
 
 def _remove() -> None:

@@ -17,7 +17,8 @@ from emulator.model.job import JobState
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
 from tests.live.grid import SHORT, Grid, until
-from tests.live.separate_cluster import SeparateCluster, separate_cluster
+from tests.live.separate_cluster import SeparateCluster, jump_host, separate_cluster
+from tests.unit.clusters.ssh_servers import ssh_reads
 
 NAME = "livereal"
 TOPOLOGY = """
@@ -35,6 +36,16 @@ clusters:
       partition: science
       sbatch: [--time=30, "--comment=a testbed's, see $HOME"]
       network: {network}
+"""
+
+BEHIND_A_JUMP_HOST = """
+name: behind-a-jump-host
+processor: das2-pentium3
+clusters:
+  - name: das
+    nodes: 2
+    processors_per_node: 4
+    ssh: {address: das, partition: science}
 """
 
 CAMPAIGN = """
@@ -168,6 +179,33 @@ def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: Separ
         assert job.result["processors"] == 3
         all_real.nothing_is_held()
         assert "no link is emulated" in all_real.grid.testbed("verify").sentence
+
+
+def test_a_head_behind_a_jump_host_is_reached_by_the_name_that_the_users_ssh_knows(
+    das: SeparateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    testbed, file = CommandLine("livejump"), tmp_path / "behind.yaml"
+    file.write_text(BEHIND_A_JUMP_HOST)
+    with jump_host(das, tmp_path) as gate:
+        ssh_reads(gate.config, tmp_path / "bin", monkeypatch)
+        if testbed.left_over():
+            testbed.succeed("down")
+        testbed.succeed("up", "--topology", str(file))
+        try:
+            state = testbed_state("livejump")
+            gate.join(state.names.broker)
+            with BrokerClient(state.api_url, state.token) as client:
+                grid = Grid(testbed, client)
+                for _ in ("as it was brought up", "after the jump host was restarted"):
+                    until(lambda: all(cluster.reachable for cluster in client.clusters()), 60)
+                    job = grid.finished(grid.submit(6, clusters=["das"], arguments=SHORT))
+                    assert job.result["processors"] == 6
+                    assert gate.connections() > 0
+                    gate.restart()
+                    until(lambda: not all(cluster.reachable for cluster in client.clusters()), 60)
+        finally:
+            testbed.succeed("down")
+        assert testbed.left_over() == []
 
 
 def test_a_head_that_lacks_something_is_refused_in_one_sentence(das: SeparateCluster, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from xml.etree import ElementTree
 
 from emulator.model.errors import InvalidInput
@@ -108,21 +108,22 @@ def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
     axis.set_major_locator(MaxNLocator(nbins=most, integer=whole))
 
 
-def few_ticks_of_ten(axis: Axes) -> None:
-    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten; at powers if they are small.
+def few_ticks_of_ten(axes: Axes, along: Literal["x", "y"] = "x") -> None:
+    """Make an axis logarithmic, numbered at 1, 2 and 5 times powers of ten; at powers if they are small.
 
     An axis so short that only one of these lies on it is numbered at equal distances.
     """
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-    axis.set_xscale("log")
-    low, high = axis.get_xlim()
+    axes.set(**{f"{along}scale": "log"})
+    axis = axes.xaxis if along == "x" else axes.yaxis
+    low, high = axes.get_xlim() if along == "x" else axes.get_ylim()
     multiples = (1.0,) if low < 0.001 else (1.0, 2.0, 5.0)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
     numbered = sum(low <= multiple * 10.0**decade <= high for decade in decades for multiple in multiples)
-    axis.xaxis.set_major_locator(LogLocator(subs=multiples) if numbered > 1 else MaxNLocator(nbins=3))
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter("{x:g}")
+    axis.set_major_locator(LogLocator(subs=multiples) if numbered > 1 else MaxNLocator(nbins=3))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:g}")
 
 
 def svg_of(figure: ReportFigure, scope: str) -> str:
