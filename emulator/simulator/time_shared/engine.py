@@ -1,9 +1,13 @@
 """The engine: the events of all nodes in order of their timestamps.
 
-An event is something that a processor does by itself, a message that arrives, a local user who asks for a burst, or a
-call that was asked for, such as the arrival of a job; events with equal timestamps come in this order, and those of one
-kind in the order in which they became known. Before anything happens to a node, its processor is advanced to that
-timestamp. The engine starts jobs where it is told to and reports their ends; it decides nothing.
+An event is something that a processor does by itself, a message that reaches an access link, one that arrives, a task
+whose messages are all sent and taken in, a local user who asks for a burst, or a call that was asked for, such as the
+arrival of a job; events with equal timestamps come in this order, and those of one kind in the order in which they
+became known. Before anything happens to a node, its processor is advanced to that timestamp. The engine starts jobs
+where it is told to and reports their ends; it decides nothing.
+
+A task that has computed sends its messages, and waits until they have left its node and those that it needs are there,
+unless that is so at once.
 """
 
 from __future__ import annotations
@@ -16,14 +20,16 @@ from typing import Final, final
 from emulator.model.local_users import AskedBurst
 from emulator.model.time_sharing.processor import NOBODY, SharedProcessor
 from emulator.simulator.time_shared.network import SharedNetwork
-from emulator.simulator.time_shared.tasks import JobRun, TaskRun, UserRun
+from emulator.simulator.time_shared.tasks import JobRun, Ranks, TaskRun, UserRun
 
 NEVER: Final = math.inf
 
 PROCESSOR: Final = 0
-MESSAGE: Final = 1
-BURST: Final = 2
-CALL: Final = 3
+LINK: Final = 1
+MESSAGE: Final = 2
+THROUGH: Final = 3
+BURST: Final = 4
+CALL: Final = 5
 
 LEAST_SHARE: Final = 0.01
 """The least share that a job is assumed to get of a node with local users, even if the contract gives it nothing."""
@@ -117,8 +123,12 @@ class SharedNodes:
                 self._due_s[subject] = NEVER
                 self._bring(subject, now_s)
                 self._note_due(subject)
+            elif kind == LINK:
+                self._cross(self._tasks[subject], other, now_s)
             elif kind == MESSAGE:
                 self._arrive(self._tasks[subject], other, now_s)
+            elif kind == THROUGH:
+                self._wake(self._tasks[subject], now_s)
             elif kind == BURST:
                 self._ask(self._users[subject], now_s)
             else:
@@ -166,25 +176,62 @@ class SharedNodes:
             self._exchange(processor, task, now_s)
 
     def _exchange(self, processor: SharedProcessor, task: TaskRun, now_s: float) -> None:
-        """Send the messages of a task's step; go on if those that it needs have arrived, else wait for them."""
+        """Send the messages of a task's step; go on if all is sent and those that it needs are in, else wait."""
         job = task.job
         phase = task.step % len(job.sends_to)
-        for target in job.sends_to[phase][task.rank]:
-            to = job.tasks[target]
-            arrival_s = self._network.arrival_s(task.node, to.node, job.message_bytes, now_s)
-            self._expect(arrival_s, MESSAGE, to.id, task.rank)
+        self._send(task, job.sends_to[phase][task.rank], now_s)
+        sources = job.sources[phase][task.rank]
         owed = task.owed
         missing = 0
-        for source in job.sources[phase][task.rank]:
+        for source in sources:
             owed[source] -= 1
             if owed[source] < 0:
                 missing += 1
-        if missing == 0:
+        if task.early:
+            self._take_in_early(task, sources)
+        task.missing = missing
+        if missing == 0 and task.through_s() <= now_s:
             self._next_step(processor, task)
-        else:
-            task.missing = missing
-            task.receives = True
-            processor.receive(task.id)
+            return
+        task.receives = True
+        processor.receive(task.id)
+        if missing == 0:
+            self._expect(task.through_s(), THROUGH, task.id, 0)
+
+    def _send(self, task: TaskRun, targets: Ranks, now_s: float) -> None:
+        """Send a message to each of `targets`: to another cluster it first has to reach the access link."""
+        job, network = task.job, self._network
+        for target in targets:
+            to = job.tasks[target]
+            sent_s = network.sent_s(task.node, job.message_bytes, now_s)
+            task.sent_s = sent_s
+            if network.is_inside(task.node, to.node):
+                self._expect(sent_s + network.latency_s, MESSAGE, to.id, task.rank)
+            else:
+                self._expect(sent_s, LINK, to.id, task.rank)
+
+    def _cross(self, to: TaskRun, source: int, now_s: float) -> None:
+        job = to.job
+        arrival_s = self._network.crossed_s(job.tasks[source].node, to.node, job.message_bytes, now_s)
+        self._expect(arrival_s, MESSAGE, to.id, source)
+
+    def _take_in_early(self, task: TaskRun, sources: Ranks) -> None:
+        """Take in, in order of arrival, what this step needs of the messages that have arrived before it."""
+        wanted = list(sources)
+        later: list[tuple[float, int]] = []
+        for arrival_s, source in task.early:
+            if source in wanted:
+                wanted.remove(source)
+                self._take_in(task, source, arrival_s)
+            else:
+                later.append((arrival_s, source))
+        task.early = later
+
+    def _take_in(self, task: TaskRun, source: int, arrival_s: float) -> None:
+        """Take a message in, no faster than the interconnect's rate; as live, one from another cluster at once."""
+        job = task.job
+        if self._network.is_inside(job.tasks[source].node, task.node):
+            task.taken_in_s = max(arrival_s, task.taken_in_s + job.transmission_s)
 
     def _next_step(self, processor: SharedProcessor, task: TaskRun) -> None:
         task.step += 1
@@ -201,13 +248,23 @@ class SharedNodes:
 
     def _arrive(self, task: TaskRun, source: int, now_s: float) -> None:
         task.owed[source] += 1
-        if task.missing == 0 or task.owed[source] != 0:
+        if task.owed[source] > 0:
+            task.early.append((now_s, source))
             return
+        self._take_in(task, source, now_s)
         task.missing -= 1
-        if task.missing == 0:
-            self._bring(task.node, now_s)
-            self._processors[task.node].deliver(task.id)
-            self._note_due(task.node)
+        if task.missing > 0:
+            return
+        if task.through_s() > now_s:
+            self._expect(task.through_s(), THROUGH, task.id, 0)
+        else:
+            self._wake(task, now_s)
+
+    def _wake(self, task: TaskRun, now_s: float) -> None:
+        """Let a task want its processor again, to go on with its next step."""
+        self._bring(task.node, now_s)
+        self._processors[task.node].deliver(task.id)
+        self._note_due(task.node)
 
     def _ask(self, user: UserRun, now_s: float) -> None:
         self._bring(user.node, now_s)

@@ -271,12 +271,14 @@ class _Simulation:
             [partners(steps.pattern, rank, step, tasks) for rank in range(tasks)]
             for step in range(pattern_period(steps.pattern, tasks))
         ]
+        message_bytes = self._message_bytes(job, len(phases[0][0][0]))
         return JobRun(
             job.id,
             now_s,
             steps.steps,
             steps.compute_s if tasks > 1 else steps.compute_s + steps.exchange_s,
-            self._message_bytes(job, len(phases[0][0][0])),
+            message_bytes,
+            message_bytes / self._rate,
             [[sends for sends, _ in phase] for phase in phases],
             [[sources for _, sources in phase] for phase in phases],
         )

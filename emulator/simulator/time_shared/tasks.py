@@ -12,7 +12,10 @@ Ranks = tuple[int, ...]
 
 @final
 class JobRun:
-    """A running job: its steps, and by rank whom it sends to and receives from in each phase of its pattern."""
+    """A running job: its steps, and by rank whom it sends to and receives from in each phase of its pattern.
+
+    `transmission_s` is the time between two messages that come in at the rate of the interconnect.
+    """
 
     __slots__ = (
         "compute_s",
@@ -25,6 +28,7 @@ class JobRun:
         "start_s",
         "steps",
         "tasks",
+        "transmission_s",
     )
 
     def __init__(
@@ -34,6 +38,7 @@ class JobRun:
         steps: int,
         compute_s: float,
         message_bytes: float,
+        transmission_s: float,
         sends_to: list[list[Ranks]],
         sources: list[list[Ranks]],
     ) -> None:
@@ -42,6 +47,7 @@ class JobRun:
         self.steps = steps
         self.compute_s = compute_s
         self.message_bytes = message_bytes
+        self.transmission_s = transmission_s
         self.sends_to = sends_to
         self.sources = sources
         self.tasks: list[TaskRun] = []
@@ -53,10 +59,12 @@ class JobRun:
 class TaskRun:
     """A task: its step, and the messages it has had from each rank beyond those it has taken.
 
-    `owed` is negative for a rank whose message the task waits for; `missing` counts these.
+    `owed` is negative for a rank whose message the task waits for; `missing` counts these. `early` are the others that
+    have arrived, each with its timestamp and its rank, in order. `sent_s` is when the last of its own messages has left
+    the interface, `taken_in_s` until when it takes in those that it has waited for.
     """
 
-    __slots__ = ("id", "job", "missing", "node", "owed", "rank", "receives", "step")
+    __slots__ = ("early", "id", "job", "missing", "node", "owed", "rank", "receives", "sent_s", "step", "taken_in_s")
 
     def __init__(self, id: int, job: JobRun, rank: int, node: int, tasks: int) -> None:
         self.id = id
@@ -67,6 +75,13 @@ class TaskRun:
         self.missing: int = 0
         self.receives: bool = False
         self.owed: list[int] = [0] * tasks
+        self.early: list[tuple[float, int]] = []
+        self.sent_s: float = 0.0
+        self.taken_in_s: float = 0.0
+
+    def through_s(self) -> float:
+        """Return when it has sent its own messages and taken in those that have come: not before this it goes on."""
+        return self.sent_s if self.sent_s > self.taken_in_s else self.taken_in_s
 
 
 @final

@@ -14,12 +14,15 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.local_users import PROFILES, AskedBurst, LocalUser
 from emulator.model.project import TOPOLOGIES
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import RULES, SocialContract
 from emulator.model.topology import Topology
 from emulator.policies.nodes.compositions import COMPOSITIONS
 from emulator.policies.nodes.limits import NodeLimits
+from emulator.simulator.time_shared.engine import SharedNodes
 from emulator.simulator.time_shared.network import SharedNetwork
 from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
+from emulator.simulator.time_shared.tasks import JobRun
 from workloads.local_users import drawn_users
 from workloads.parallel_programs import PROGRAMS, SIZES, steps_of
 from workloads.shared_node_jobs import SharedNodeJob, published_jobs
@@ -27,6 +30,8 @@ from workloads.shared_node_jobs import SharedNodeJob, published_jobs
 CISNE = read_document(TOPOLOGIES / "cisne.yaml", Topology)
 ALONE = SharedSetting(CISNE)
 SHARED = SharedSetting(CISNE, composition=COMPOSITIONS["normal"])
+RATES, DELAYS_S = [[0.0, 5.0], [5.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]]
+"""Between two clusters: 5 bytes/s, and 2 s."""
 
 
 def small(nodes: int, memory_mb: float = 512, clusters: int = 1) -> Topology:
@@ -59,6 +64,33 @@ def job(
         processor_share=share,
     )
     return SharedNodeJob(number, arrival_s, "own", request, steps_of(pattern, steps, execution_s, share))
+
+
+def one_way(number: int, compute_s: float, message_bytes: float, senders: int = 1) -> JobRun:
+    """A job of one step in which all but the last task send it a message, at 10 bytes/s."""
+    ranks = tuple(range(senders))
+    sends_to, sources = [[*((senders,) for _ in ranks), ()]], [[*(() for _ in ranks), ranks]]
+    return JobRun(number, 0.0, 1, compute_s, message_bytes, message_bytes / 10.0, sends_to, sources)
+
+
+def ends_s(cluster_of: list[int], *started: tuple[JobRun, tuple[int, ...]]) -> dict[int, float]:
+    """Run jobs from 0 on, each on its nodes, with interfaces of 10 bytes/s and latency 1; return when each ended."""
+    network = SharedNetwork(cluster_of, [10.0] * len(cluster_of), 1.0, 0.0, RATES, DELAYS_S)
+    ended_s: dict[int, float] = {}
+
+    def called(_: int, index: int, now_s: float) -> None:
+        engine.start(*started[index], now_s)
+
+    def finished(run: JobRun, now_s: float) -> None:
+        ended_s[run.id] = now_s
+
+    processors = [SharedProcessor(RULES["linux"], SocialContract()) for _ in cluster_of]
+    shares = [1.0] * len(cluster_of)
+    engine = SharedNodes(processors, network, shares, False, called, finished, lambda beside, delay_s: None)
+    for index in range(len(started)):
+        engine.call_at(0.0, 0, index)
+    engine.run()
+    return ended_s
 
 
 @pytest.mark.parametrize("program", list(PROGRAMS))
@@ -121,14 +153,53 @@ def test_waiting_for_messages_leaves_the_processor_to_others():
 
 
 def test_a_message_waits_for_those_before_it():
-    """Interfaces at 10 bytes/s, latency 1: two messages of 20 bytes from one node arrive at 3 and 5."""
-    network = SharedNetwork([0, 0, 1], [10.0] * 3, 1.0, 0.0, [[0.0, 5.0], [5.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]])
-    assert network.arrival_s(0, 1, 20.0, 0.0) == 3.0
-    assert network.arrival_s(0, 1, 20.0, 0.0) == 5.0
-    # Leaves the node at 6, the access link at 10, and needs 3 s more.
-    assert network.arrival_s(0, 2, 20.0, 3.0) == 13.0
-    # From the other node: at the link at 5, which is free again at 10.
-    assert network.arrival_s(1, 2, 20.0, 3.0) == 17.0
+    """Interfaces at 10 bytes/s, latency 1; from cluster 0 to cluster 1 at 5 bytes/s, delay 2."""
+    network = SharedNetwork([0, 0, 1], [10.0] * 3, 1.0, 0.0, RATES, DELAYS_S)
+    assert network.sent_s(0, 20.0, 0.0) == 2.0
+    assert network.sent_s(0, 20.0, 0.0) == 4.0
+    assert network.sent_s(0, 20.0, 3.0) == 6.0
+    # The other node's interface is free: its message reaches the access link at 5, and leaves it at 9.
+    assert network.sent_s(1, 20.0, 3.0) == 5.0
+    assert network.crossed_s(1, 2, 20.0, 5.0) == 12.0
+    # This one reaches the link at 6, waits until 9, and leaves it at 13.
+    assert network.crossed_s(0, 2, 20.0, 6.0) == 16.0
+
+
+def test_the_access_link_takes_messages_in_the_order_in_which_they_reach_it():
+    """A message of 60 bytes asked for at 0 reaches the link at 6, one of 20 bytes asked for at 3 at 5.
+
+    The second crosses from 5 to 9 and arrives at 12; the first crosses from 9 to 21 and arrives at 24.
+    """
+    ended_s = ends_s([0, 0, 1, 1], (one_way(1, 0.0, 60.0), (0, 2)), (one_way(2, 3.0, 20.0), (1, 3)))
+    assert ended_s == {1: pytest.approx(24.0), 2: pytest.approx(12.0)}
+
+
+def test_messages_come_in_one_after_another_inside_a_cluster():
+    """Two messages of 2 s arrive at 3, the second is in at 5. To another cluster they cross from 2 to 6 and to 10."""
+    assert ends_s([0, 0, 0], (one_way(1, 0.0, 20.0, senders=2), (0, 1, 2))) == {1: pytest.approx(5.0)}
+    assert ends_s([0, 0, 1], (one_way(1, 0.0, 20.0, senders=2), (0, 1, 2))) == {1: pytest.approx(13.0)}
+
+
+def test_messages_come_in_while_their_receiver_still_computes():
+    """The receiver shares its node and has computed its 4 s at 8.02; two messages that came at 7 are in at 7 and 9."""
+    beside = JobRun(1, 0.0, 1, 20.0, 0.0, 0.0, [[()]], [[()]])
+    ended_s = ends_s([0, 0, 0], (beside, (2,)), (one_way(2, 4.0, 20.0, senders=2), (0, 1, 2)))
+    assert ended_s == {1: pytest.approx(24.0), 2: pytest.approx(9.0)}
+
+
+def test_a_task_goes_on_when_its_own_messages_have_left_its_node_as_live():
+    """Alone a step computes for 1 s and exchanges for 0.25 s, of which its message leaves within 0.24993 s.
+
+    The slower task shares its node, where both have 60 ms in turn. It has computed its first second at 2.02. From then
+    on a step takes 2.14 s: 0.24993 s until its message has left, 1 s of its own, and 0.89007 s of the other job, which
+    has used 9.93 ms of a quantum when the message has left, and has the rest of it and 14 more. The partner's message
+    has come by then, in each of the ten steps. So the tenth second is over at 2.02 + 9 * 2.14 = 21.28, and the message
+    of that step is with the partner 0.25 s later.
+    """
+    setting = replace(SHARED, topology=small(2))
+    beside, sweeping = simulate_shared(setting, [job(1, 1, 100.0), job(2, 2, 12.5, share=0.8)]).jobs
+    assert sweeping.execution_s == pytest.approx(21.53, abs=1e-3)
+    assert beside.execution_s == pytest.approx(110.0, abs=1e-3)
 
 
 def test_jobs_over_clusters_wait_for_the_wide_area():
