@@ -26,6 +26,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.times import TimeSource
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.registry import default_policy
+from emulator.runs.seeds import ESTIMATES, JOBS, drawn_by_seed
 from emulator.runs.surroundings import versions
 from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, Outcome, ParallelSimulations
 from emulator.simulator.simulation import admission
@@ -73,7 +74,7 @@ class SimulationSweep:
         """Return the simulations, seed by seed in each cell."""
         inputs = self.inputs().digests(self.seeds)
         return [
-            WorkloadCase(self.swept, policy, queue, load, seed, inputs[seed])
+            WorkloadCase(self.swept, policy, queue, load, seed, inputs[seed], self._schedulers, OUTCOMES_VERSION)
             for policy in self.policies
             for queue in self.queues
             for load in self.loads
@@ -86,7 +87,7 @@ class SimulationSweep:
         Raises:
             InvalidInput: if they cannot be read.
         """
-        return inputs_of(self.swept, (*self.policies, *self.queues), self.seeds)
+        return inputs_of(self.swept, self._schedulers, range(self.seeds))
 
     def record(self) -> dict[str, Any]:
         """Return all that the outcomes depend on: what is swept and over what, what is read, and the versions.
@@ -103,13 +104,25 @@ class SimulationSweep:
             **self.inputs().record(),
         }
 
+    @property
+    def _schedulers(self) -> tuple[str | None, ...]:
+        return *self.policies, *self.queues
+
     def names(self) -> dict[tuple[str | None, str | None], tuple[str, str]]:
         """Return each policy and queue as simulations spell them, after preparing the workload under both once.
 
         Raises:
             InvalidInput: if it cannot be simulated so.
         """
-        found: dict[tuple[str | None, str | None], tuple[str, str]] = {}
+        return {asked: (found.policy, found.queue) for asked, found in self.schedulings().items()}
+
+    def schedulings(self) -> dict[tuple[str | None, str | None], SweptScheduling]:
+        """Return what is known of each policy and queue, after preparing the workload under both once.
+
+        Raises:
+            InvalidInput: if it cannot be simulated so.
+        """
+        found: dict[tuple[str | None, str | None], SweptScheduling] = {}
         for policy in self.policies:
             for queue in self.queues:
                 subject, options = WorkloadCase(self.swept, policy, queue, self.loads[0], seed=0, inputs="").prepared()
@@ -119,13 +132,31 @@ class SimulationSweep:
                 )
                 for job in islice(estimated(subject.jobs, options, 0), CHECKED_JOBS):
                     checked.check(job)
-                found[policy, queue] = subject.policy or default_policy(subject.queue), subject.queue
+                found[policy, queue] = _scheduling(subject, options)
         return found
 
 
 @dataclass(frozen=True, slots=True)
+class SweptScheduling:
+    """A policy and a queue of a sweep as simulations spell them, and what is known of the workload under them.
+
+    `drawn` says in words what a seed draws, and `left_out` how many records of a log are not among its jobs, with the
+    first seed.
+    """
+
+    policy: str
+    queue: str
+    drawn: tuple[str, ...] = (JOBS,)
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadCase:
-    """One simulation of a workload; `inputs` is a hash of the files that it reads."""
+    """One simulation of a workload; `inputs` is a hash of the files that it reads.
+
+    These are those of its sweep, which goes over `schedulers`, the names of policies and queues. `outcomes` is the
+    version of outcomes where the case was made.
+    """
 
     swept: SweptWorkload
     policy: str | None
@@ -133,13 +164,16 @@ class WorkloadCase:
     load: float | None
     seed: int
     inputs: str
+    schedulers: tuple[str | None, ...] = ()
+    outcomes: int = OUTCOMES_VERSION
 
     @property
     def key(self) -> str:
         """All that the outcome depends on, in one level: stored outcomes are found by this text."""
         own = asdict(self)
         shared = own.pop("swept")
-        return json.dumps({"outcomes": OUTCOMES_VERSION, **_stated({**shared, **own})}, sort_keys=True)
+        del own["schedulers"]  # their files are in the hash
+        return json.dumps(_stated({**shared, **own}), sort_keys=True)
 
     def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
         """Return the workload at this load, and the options of its simulation."""
@@ -153,7 +187,32 @@ class WorkloadCase:
         return replace(subject, jobs=jobs), options
 
     def run(self) -> Outcome:
-        """Simulate until all jobs have finished."""
+        """Simulate until all jobs have finished.
+
+        Raises:
+            InvalidInput: if this process has another version of outcomes, or other files than the sweep began with.
+        """
+        # Files may change while they are read: the outcome counts only if they were the same before and after.
+        self._check_inputs()
+        outcome = self._simulated()
+        self._check_inputs()
+        return outcome
+
+    def _check_inputs(self) -> None:
+        if self.outcomes != OUTCOMES_VERSION:
+            raise InvalidInput(
+                f"{self.swept.workload}: this worker simulates with another version of the testbed than the sweep, so "
+                "that its outcomes are others; install the same one there."
+            )
+        (found,) = inputs_of(self.swept, self.schedulers, [self.seed]).digests(1)
+        if found != self.inputs:
+            raise InvalidInput(
+                f"{self.swept.workload}: a file that the sweep reads is not as it was when the sweep began, or is "
+                "another one on this worker; give all workers the same files at the same paths, leave them as they are "
+                "until the sweep ends, and start it again."
+            )
+
+    def _simulated(self) -> Outcome:
         subject, options = self.prepared()
         result = simulate_prepared(subject, options)
         found = result.statistics
@@ -185,12 +244,15 @@ class SimulationSweepCell:
 
     Outcomes that are all equal are one replication: the seeds vary nothing in the workload, as in a list of jobs.
     `saturated` is the share of the seeds that saturated, and `verdicts` are those of the simulations, each once.
+    `drawn` and `left_out` are those of its `SweptScheduling`.
     """
 
     policy: str
     queue: str
     load: float | None
     outcomes: tuple[Outcome, ...]
+    drawn: tuple[str, ...] = (JOBS,)
+    left_out: int = 0
 
     @property
     def replications(self) -> int:
@@ -252,12 +314,26 @@ def sweep_workload(sweep: SimulationSweep, simulations: ParallelSimulations) -> 
     Raises:
         TestbedError: what a simulation raised.
     """
-    names, cases = sweep.names(), sweep.cases()
+    schedulings, cases = sweep.schedulings(), sweep.cases()
     outcomes = simulations.outcomes(cases)
     return [
-        SimulationSweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + sweep.seeds]))
+        _cell(schedulings[case.policy, case.queue], case.load, outcomes[begin : begin + sweep.seeds])
         for begin, case in list(enumerate(cases))[:: sweep.seeds]
     ]
+
+
+def _cell(under: SweptScheduling, load: float | None, outcomes: Sequence[Outcome]) -> SimulationSweepCell:
+    return SimulationSweepCell(under.policy, under.queue, load, tuple(outcomes), under.drawn, under.left_out)
+
+
+def _scheduling(subject: SimulatedWorkload, options: SimulationOptions) -> SweptScheduling:
+    drawn = drawn_by_seed(subject.record, subject.queue, subject.topology)
+    return SweptScheduling(
+        subject.policy or default_policy(subject.queue),
+        subject.queue,
+        drawn if options.estimate_factor is None else (*drawn, ESTIMATES),
+        int(subject.record.get("left_out", 0)),
+    )
 
 
 def _refuse_repeated(option: str, values: Sequence[object]) -> None:

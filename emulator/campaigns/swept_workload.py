@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.workload_sources import DEFAULT_TOPOLOGY, factor_tables, factors_named
 from emulator.model.catalogue import GENERATED_FROM, topology_named
+from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.topology import Topology
-from emulator.policies.names import custom_file
-from emulator.simulator.runtime import FactorTable
+from emulator.policies.custom_code import RAISED
+from emulator.policies.names import NODE_POLICIES, NODE_QUEUES, POLICIES, QUEUES, custom_file, entry_points_called
 from emulator.simulator.study_streams import study_workloads
-from workloads.campaign import campaign_named
+from workloads.campaign import Campaign
 
 MOST_TEXT_BYTES: Final = 1_000_000
 """The largest file whose text a record holds; of a larger one, such as a long log, it holds the size and a digest."""
@@ -60,7 +62,7 @@ class SweptWorkload:
             band=self.band, replicas=self.replicas, interarrival_factor=self.interarrival_factor,
             time_scale=self.time_scale, jobs=self.jobs, load=load if self.is_stream else None,
             warm_up_jobs=self.warm_up_jobs, seed=seed, middleware=self.middleware,
-            runtime=_factors(self.factors, self.grid), estimate_factor=self.estimate_factor,
+            runtime=factors_named(self.factors, self.grid), estimate_factor=self.estimate_factor,
             jobs_per_link=self.jobs_per_link,
         )  # fmt: skip
 
@@ -70,12 +72,14 @@ class SweepInputs:
     """What the simulations of a sweep read: the name and the bytes of each file, and the topology.
 
     If the clusters are generated, it is the topology that they are made from. `lists` holds the job list of each seed,
-    if each has its own.
+    if each has its own. `packages` holds the name and version of each installed package that declares a policy or
+    discipline which is used; the module that holds it is among the `files`.
     """
 
     files: tuple[tuple[str, bytes], ...]
     topology: Topology
     lists: tuple[tuple[str, bytes], ...] = ()
+    packages: tuple[tuple[str, str], ...] = ()
 
     @property
     def digest(self) -> str:
@@ -83,6 +87,8 @@ class SweepInputs:
         digest = hashlib.sha256()
         for name, content in self.files:
             digest.update(name.encode() + b"\0" + content)
+        for package in self.packages:
+            digest.update("\0".join(package).encode() + b"\0")
         # The topology as it was read, because it may name a profile in another file.
         digest.update(self.topology.model_dump_json().encode())
         return digest.hexdigest()[:16]
@@ -100,14 +106,15 @@ class SweepInputs:
         return {
             "inputs": self.digest,
             "files": [_file_record(name, content) for name, content in (*self.files, *self.lists)],
+            "packages": dict(self.packages),
             "topology": self.topology.model_dump(mode="json"),
         }
 
 
-def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None], seeds: int = 1) -> SweepInputs:
+def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None], seeds: Sequence[int] = (0,)) -> SweepInputs:
     """Return what the simulations of `swept` read under `schedulers`, the names of its policies and queues.
 
-    They have the `seeds` from 0.
+    They have these `seeds`.
 
     Raises:
         InvalidInput: if the campaign, the topology, or the job list of a seed cannot be read.
@@ -117,34 +124,54 @@ def inputs_of(swept: SweptWorkload, schedulers: Iterable[str | None], seeds: int
     topology, named, log, listed = swept.topology, tuple(schedulers), None, None
     lists: tuple[tuple[str, bytes], ...] = ()
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
-        campaign = campaign_named(swept.workload)
+        # Without its jobs, which are read as a file: each case of a sweep asks for its inputs.
+        campaign = read_document(locate("campaign", swept.workload, CAMPAIGNS), Campaign).located(workload.parent)
         named = (*named, campaign.policy, campaign.queue)
         topology = topology or (campaign.topology if swept.clusters is None else None)
         background = campaign.under_band(swept.band).background
         log = None if background is None else background.log
         if campaign.job_list is not None and campaign.has_list_per_seed:
-            lists = tuple(_read_list(workload.parent / campaign.job_list.file_of(seed), seeds) for seed in range(seeds))
+            lists = tuple(_read_list(workload.parent / campaign.job_list.file_of(seed), seeds) for seed in seeds)
         elif campaign.job_list is not None:
             listed = workload.parent / campaign.job_list.file
-    own = [*(custom_file(name) for name in named if name is not None), log, listed]
+    stated = [name for name in dict.fromkeys(named) if name is not None]
+    own, installed = [*map(custom_file, stated), log, listed], [_installed(name) for name in stated]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
-    files += factor_tables(swept.factors)
+    files += [*factor_tables(swept.factors), *dict.fromkeys(module for modules, _ in installed for module in modules)]
     if topology is None:
         is_generated = swept.clusters is not None or swept.is_stream
         topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
     read = tuple((file.name, file.read_bytes()) for file in files if file.is_file())
-    return SweepInputs(read, topology_named(topology), lists)
+    packages = dict.fromkeys(package for _, declaring in installed for package in declaring)
+    return SweepInputs(read, topology_named(topology), lists, tuple(packages))
 
 
-def _read_list(path: Path, seeds: int) -> tuple[str, bytes]:
+def _read_list(path: Path, seeds: Sequence[int]) -> tuple[str, bytes]:
     if not path.is_file():
-        raise InvalidInput(f"{path}: there is no such file, and each of the seeds 0 to {seeds - 1} needs its job list.")
+        whose = f"each of the seeds {seeds[0]} to {seeds[-1]}"
+        raise InvalidInput(f"{path}: there is no such file, and {whose} needs its job list.")
     return path.name, path.read_bytes()
 
 
-@lru_cache(maxsize=4)
-def _factors(stated: tuple[str, ...], grid: int | None) -> FactorTable | float | None:
-    return factors_named(stated, grid)
+def _installed(name: str) -> tuple[list[Path], list[tuple[str, str]]]:
+    """Return the module of a policy or discipline that an installed package declares, and the package's version.
+
+    Both are empty if `name` is not one of those.
+    """
+    is_testbeds = spelled(name, POLICIES | NODE_POLICIES | QUEUES | NODE_QUEUES) is not None
+    if is_testbeds or custom_file(name) is not None:
+        return [], []
+    points = entry_points_called(name)[:1]
+    modules = [module for point in points if (module := _module_file(point.module)) is not None]
+    return modules, [(point.dist.name, point.dist.version) for point in points if point.dist is not None]
+
+
+def _module_file(module: str) -> Path | None:
+    try:
+        found = find_spec(module)
+    except RAISED:  # by the package that holds the module: whoever loads the policy says so
+        return None
+    return None if found is None or found.origin is None else Path(found.origin)
 
 
 def _file_record(name: str, content: bytes) -> dict[str, Any]:

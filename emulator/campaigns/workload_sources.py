@@ -29,14 +29,17 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
-from emulator.policies.registry import default_policy, default_scanning
+from emulator.policies.registry import default_policy, default_scanning, queue_discipline
+from emulator.policies.traits import traits_of_queue
 from emulator.runs.input_files import stated_surroundings
+from emulator.runs.seeds import FILE_KIND, LIST, LOG
 from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.runtime_tables import joined_factors
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
+from workloads.home_queues import rehomed
 from workloads.job_lists import Check, read_job_list
 from workloads.job_mix import Extension
 from workloads.schedule import scaled_run_time_limit_s
@@ -180,7 +183,7 @@ def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
         quota=options.quota,
         check=_admission(topology, queue, options),
     )
-    return _of_file(path, found.jobs, topology, queue, options, log.remarks + found.left_out)
+    return _of_file(path, found.jobs, topology, queue, options, found.left_out, log.remarks)
 
 
 def _of_file(
@@ -189,8 +192,11 @@ def _of_file(
     topology: Topology,
     queue: str,
     options: SimulationOptions,
-    remarks: tuple[Remark, ...] = (),
+    left_out: tuple[Remark, ...] = (),
+    doubts: tuple[Remark, ...] = (),
 ) -> SimulatedWorkload:
+    """Return the jobs of the file at `path` as a workload, with remarks on its records, the `left_out` ones first."""
+    kind = LOG if is_log(path) else LIST
     return SimulatedWorkload(
         path.name,
         jobs,
@@ -201,8 +207,8 @@ def _of_file(
         scanning=default_scanning(queue),
         middleware=_middleware(topology, options, by_default=False),
         runtime=1.0 if options.runtime is None else options.runtime,
-        remarks=remarks,
-        record={"digest": _digest(path)},
+        remarks=left_out + doubts,
+        record={"digest": _digest(path), FILE_KIND: kind, "left_out": len(left_out)},
     )
 
 
@@ -270,9 +276,12 @@ def _from_study(workload: StudyWorkload, options: SimulationOptions) -> Simulate
     topology, queue = _topology(options, GENERATED_FROM), options.queue or "gs"
     sizes = [cluster.processors for cluster in topology.clusters]
     stream = workload.stream(options.load, queue, sizes, _extension(options.runtime))
+    jobs = stream.jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed)
+    if traits_of_queue(queue_discipline(queue, default_scanning(queue))).has_queue_per_cluster:
+        jobs = rehomed(jobs, sizes, options.seed, options.quota, topology.processors_taken_together)
     return SimulatedWorkload(
         workload.name,
-        stream.jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
+        jobs,
         topology,
         options.policy,
         queue,

@@ -29,8 +29,7 @@ BATCHES_INDEPENDENT: Final = "batches of jobs taken as independent"
 
 def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> Judgement:
     """Print a simulation, the remarks on its workload on stderr and then its statistics; return the verdict on it."""
-    show_remarks(subject.name, subject.remarks)
-    say_left_out(subject.name, int(subject.record.get("left_out", 0)))
+    _say_left_out(subject)
     _say_where_times_come_from(subject)
     _say_what_was_ended(subject, result)
     if as_json:
@@ -103,6 +102,19 @@ def _say_what_was_ended(subject: SimulatedWorkload, result: SimulationResult) ->
             f"{number_of(result.statistics.jobs_arrived, 'job')}.",
             to_error=True,
         )
+
+
+def _say_left_out(subject: SimulatedWorkload) -> None:
+    """Print how many records of a log are left out; of a log without a campaign also which, and the doubtful ones."""
+    left_out = int(subject.record.get("left_out", 0))
+    if not subject.remarks:
+        say_left_out(subject.name, left_out)
+        return
+    for remark in subject.remarks[: min(left_out, _SHOWN_REMARKS)]:
+        say(f"{subject.name}, {remark}", to_error=True)
+    if left_out:
+        say(f"{subject.name}: {number_of(left_out, 'record')} left out", to_error=True)
+    show_remarks(subject.name, subject.remarks[left_out:])
 
 
 def show_remarks(name: str, remarks: Sequence[Remark]) -> None:

@@ -15,6 +15,7 @@ from emulator.model.counts import number_of
 from emulator.model.times import TimeSource
 from emulator.reports.simulation_sweep_files import SIMULATIONS_FILE, cell_rows, cells_without_ratio
 from emulator.reports.text import with_interval
+from emulator.runs.seeds import same_jobs_in_words
 
 ALIKE: Final = (
     "All {seeds} seeds gave the same in {alike} of {cells}, because nothing is drawn there: such a cell counts "
@@ -37,8 +38,9 @@ def show_cells(cells: Sequence[SimulationSweepCell], workload: str, *, as_json: 
     else:
         first = rows[0] if any(row["response_over_first"] is not None for row in rows) else None
         show_rows([_shown(row, first) for row in rows], as_json=False, title=f"Sweep of {workload}")
+    _say_what_is_left_out(cells, workload)
     _say_where_times_come_from(cells)
-    _say_what_is_alike(cells)
+    _say_what_seeds_draw(cells, workload)
     uncompared = cells_without_ratio(cells)
     if uncompared:
         say(NO_RATIO.format(number=uncompared, cells=number_of(len(cells), "cell")), to_error=True)
@@ -56,11 +58,26 @@ def _say_where_times_come_from(cells: Sequence[SimulationSweepCell]) -> None:
     say(f"Execution times in all simulations: {found}", to_error=True)
 
 
-def _say_what_is_alike(cells: Sequence[SimulationSweepCell]) -> None:
-    """Print in how many cells the seeds change nothing."""
+def _say_what_is_left_out(cells: Sequence[SimulationSweepCell], workload: str) -> None:
+    """Print how many records of the log of the workload are not among its jobs, if any are not."""
+    left_out = max(cell.left_out for cell in cells)
+    if left_out:
+        records = number_of(left_out, "record")
+        say(f"{workload}: {records} of the log left out (`testbed simulate LOG` says why).", to_error=True)
+
+
+def _say_what_seeds_draw(cells: Sequence[SimulationSweepCell], workload: str) -> None:
+    """Print what seeds draw if all have the same jobs, and in how many cells they change nothing."""
     seeds = len(cells[0].outcomes)
+    if seeds < 2:
+        return
+    drawn = tuple(dict.fromkeys(name for cell in cells for name in cell.drawn))
+    # That nothing at all is drawn is said below.
+    said = same_jobs_in_words(workload, drawn) if drawn else ""
+    if said:
+        say(said, to_error=True)
     alike = sum(cell.replications == 1 for cell in cells)
-    if seeds > 1 and alike:
+    if alike:
         say(ALIKE.format(seeds=seeds, alike=alike, cells=number_of(len(cells), "cell")), to_error=True)
 
 

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from emulator.model.records import Manifest
 from emulator.model.topology import Topology
-from emulator.runs.seeds import has_list_per_seed, listed_jobs
+from emulator.runs.seeds import FILE_KIND, has_list_per_seed, listed_jobs
 
-_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out", "topology", "background"})
+_NOT_THE_CAMPAIGNS: Final = frozenset(
+    {"dilation", "policy", "queue", "sources", "left_out", "topology", "background", FILE_KIND}
+)
 """What a campaign's record states of the host, the scheduling and its log, not of the jobs and their conditions.
 
 The topology, which may be a path, counts as a whole (`system_of`). So does the background load, without paths.

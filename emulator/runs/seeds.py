@@ -14,6 +14,14 @@ from workloads.stated_jobs import SEED
 JOBS: Final = "jobs"
 """What a seed draws first of all."""
 
+FILE_KIND: Final = "file_kind"
+"""The key under which a record says which kind of file was simulated as it is, without a campaign; `LIST` or `LOG`."""
+LIST: Final = "list"
+LOG: Final = "log"
+
+ESTIMATES: Final = "estimates"
+"""What a seed draws if a simulation draws the estimates of users."""
+
 _WITH_LOCAL_QUEUES: Final = frozenset({"ls-or", "ls-rd", "ls-ro", "ls-do", "gp", "lp-lf", "lp-gf", "lp-rd"})
 """The disciplines of the testbed with a queue for each cluster; a unit test compares them with their traits."""
 
@@ -49,17 +57,19 @@ def drawn_in(manifests: Sequence[Manifest]) -> tuple[str, ...]:
 def _drawn(manifest: Manifest) -> list[str]:
     drawn = drawn_by_seed(manifest.workload, manifest.queue, manifest.topology)
     factor = ((manifest.simulated or {}).get("options") or {}).get("estimate_factor")
-    return [*drawn, *([] if factor is None else ["estimates"])]
+    return [*drawn, *([] if factor is None else [ESTIMATES])]
 
 
 def drawn_by_seed(workload: Mapping[str, Any], queue: str, topology: Topology) -> tuple[str, ...]:
     """Return in words what the seed of a campaign draws under a queue on a topology; nothing if all seeds are alike.
 
-    `workload` is the record of the campaign. The jobs count as drawn, unless one list states them for all seeds.
+    `workload` is the record of the campaign, or of a file that was simulated as it is. The jobs count as drawn, unless
+    one list or log states them for all seeds.
     """
-    if not workload.get("job_list") or has_list_per_seed(workload):
+    if FILE_KIND not in workload and (not workload.get("job_list") or has_list_per_seed(workload)):
         return (JOBS,)
-    has_homes = all(job.get("queue") is not None for job in listed_jobs(workload))
+    # A job of a list names its queue; the format of logs has none.
+    has_homes = workload.get(FILE_KIND) != LOG and all(job.get("queue") is not None for job in listed_jobs(workload))
     found = {
         "the background load": bool(workload.get("background")),
         "input files": bool(workload.get("input_files")),

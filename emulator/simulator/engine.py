@@ -141,6 +141,7 @@ class Engine:
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
         self._room: IdleRoom | None = IdleRoom(free) if indexed else None
         self._changed_s: float = 0.0
+        self._event_s: float = 0.0
         self._shows_running: bool = need_running_jobs(discipline, policy)
         self._on_finished = on_finished
         self._on_given_up = on_given_up
@@ -174,6 +175,9 @@ class Engine:
         while True:
             arrival_s = NEVER if coming is None else coming.arrival_s
             scan_s = self._discipline.next_scan_s() if self._scans else None
+            if scan_s is not None and scan_s < self._event_s:
+                # A scan that is asked for in the past happens at once, as live.
+                scan_s = self._event_s
             next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
             if self._transfers is not None and self._transfers_come_first(self._transfers, next_s):
                 self._advance_transfers(self._transfers, self._transfers.next_s())
@@ -211,6 +215,7 @@ class Engine:
         return ends_s < NEVER and ends_s <= next_s and ends_s <= departure_s and ends_s <= background_s
 
     def _advance_transfers(self, transfers: Transfers, time_s: float) -> None:
+        self._event_s = time_s
         for number in transfers.advance(time_s):
             job = self._jobs[number]
             if job.placement is not None and (self._claims is None or not self._claims.awaits(number)):
@@ -218,6 +223,7 @@ class Engine:
         self._surroundings = replace(self._surroundings, bandwidth_bytes_per_s=transfers.bytes_per_s())
 
     def _advance_background(self, background: OtherUsers, time_s: float, no_more_arrive: bool) -> None:
+        self._event_s = time_s
         before = self._placeable()
         background.advance(time_s, self._idle)
         self._offer_freed(before, time_s)
@@ -283,6 +289,7 @@ class Engine:
 
     def _depart(self) -> None:
         now_s, _, job = heappop(self._running)
+        self._event_s = now_s
         placement = job.placement
         finish_s = job.finish_s
         if placement is None:
@@ -366,6 +373,7 @@ class Engine:
         return next_s if self._background is None else min(next_s, self._background.next_s())
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
+        self._event_s = time_s
         idle = self._placeable() if self._room is None or self._log is not None else None
         state = SystemState(self._processors, idle, time_s, self._surroundings, self._room)
         answers = self._discipline.decide(event, state, self._policy, self._rng)

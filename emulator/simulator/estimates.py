@@ -22,8 +22,8 @@ BACKLOG_ROOTS = 3.0
 GROWTH = 1.4
 """Growth of the mean number of waiting jobs that, with such a backlog, shows saturation.
 
-It is the growth from the second quarter of the arrivals to the last: 2 or more in a system that falls behind steadily,
-and about 1 in a stable one.
+It is the growth from the second quarter of all arrivals, those of the warm-up among them, to the last: 2 or more in a
+system that falls behind steadily, and about 1 in a stable one.
 """
 
 
@@ -143,9 +143,9 @@ def _times(sums: JobSums) -> Times:
     return Times(sums.jobs, sums.response_s / sums.jobs, sums.wait_s / sums.jobs, sums.execution_s / sums.jobs)
 
 
-def _batch_means(batches: Batches, counted: int) -> tuple[float, ...]:
-    """Return the means of the complete batches; an incomplete one is used only if it is the only one."""
-    whole = max(1, counted // batches.batch_jobs)
+def _batch_means(batches: Batches, arrivals: int) -> tuple[float, ...]:
+    """Return the means of the complete batches of `arrivals`; an incomplete one is used only if it is the only one."""
+    whole = max(1, arrivals // batches.batch_jobs)
     pairs = zip(batches.sums[:whole], batches.jobs[:whole], strict=True)
     return tuple(total / jobs for total, jobs in pairs if jobs)
 
@@ -173,7 +173,7 @@ def _joined(batches: list[tuple[float, int]]) -> list[tuple[float, int]]:
 
 
 def _is_saturated(kept: Observations) -> bool:
-    waiting = _batch_means(kept.waiting_batches, kept.arrived - kept.warm_up_jobs)
+    waiting = _batch_means(kept.waiting_batches, kept.arrived)
     if len(waiting) < LEAST_BATCHES or kept.waiting_at_last_arrival <= BACKLOG_ROOTS * math.sqrt(kept.arrived):
         return False
     quarter = len(waiting) // 4

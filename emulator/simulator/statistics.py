@@ -3,7 +3,8 @@
 Jobs are counted by their arrival number, without the warm-up. Two simulations of the same stream therefore count the
 same jobs, and their batches can be compared in pairs. A batch holds consecutive arrivals. When `MOST_BATCHES` batches
 are full, neighbours are joined, and batches become twice as long. Utilization is counted in processor-seconds from the
-arrival of the first counted job to the last arrival, not to the last departure.
+arrival of the first counted job to the last arrival, not to the last departure. Only the jobs that wait are counted at
+all arrivals, also those of the warm-up.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ class Observations:
             self.first_arrival_s = time_s
         if number == self.warm_up_jobs:
             self.counted_from_s = time_s
-        if number >= self.warm_up_jobs:
-            # Responses do not show a queue that starves: after the last arrival it is served without rivals.
-            self.waiting_batches.add(number - self.warm_up_jobs, float(number - self.started - self.given_up))
+        # Responses do not show a queue that starves: after the last arrival it is served without rivals. The warm-up
+        # counts, too: of a queue that grows steadily the end of the arrivals alone shows little growth.
+        self.waiting_batches.add(number, float(number - self.started - self.given_up))
         self.arrived = number + 1
         self.last_arrival_s = time_s
         return number

@@ -10,9 +10,10 @@ import signal
 from hypothesis import settings
 
 from tests.unit.broker_double import broker, stopped, testbed, wide_area
+from tests.unit.installed_package import installed
 from tests.unit.submitting_thread import submitted_by_a_thread
 
-__all__ = ["broker", "stopped", "submitted_by_a_thread", "testbed", "wide_area"]
+__all__ = ["broker", "installed", "stopped", "submitted_by_a_thread", "testbed", "wide_area"]
 
 settings.register_profile("gate", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=100)

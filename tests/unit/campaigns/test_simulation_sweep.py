@@ -21,6 +21,7 @@ from emulator.campaigns.swept_workload import SweptWorkload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.reports.simulation_sweep_files import CELLS_FILE, INPUTS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
 from emulator.simulator.parallel_simulations import OUTCOMES_VERSION, ParallelSimulations, Workforce
+from tests.unit.workloads.seed_lists import campaign_with_lists
 
 
 def sweep(workload: str = "W2", **changes: Any) -> SimulationSweep:
@@ -75,6 +76,74 @@ def test_other_inputs_are_other_cases(tmp_path):
         jobs.write_text(json.dumps(line) + "\n")
         keys.append(sweep(str(jobs), jobs=None).cases()[0].key)
     assert keys[0] != keys[1]
+
+
+MINE = (
+    "from emulator.policies.placement.worst_fit import WorstFit\n"
+    "class Mine:\n"
+    "    accepts = WorstFit.accepts\n"
+    "    def place(self, request, state):\n"
+    "        return WorstFit().place(request, state)\n"
+)
+
+
+def test_a_case_is_not_simulated_with_other_files_than_its_sweep_began_with(tmp_path):
+    mine, jobs = tmp_path / "mine.py", tmp_path / "jobs.jsonl"
+    line = {"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}
+    for changed in (mine, jobs):
+        mine.write_text(MINE)
+        jobs.write_text(json.dumps(line) + "\n")
+        case = sweep(str(jobs), jobs=None, policies=("wf", f"{mine}:Mine"), loads=(None,), seeds=2).cases()[3]
+        assert case.run()["execution_s"] == 3
+        changed.write_text(changed.read_text() + "\n")
+        with pytest.raises(InvalidInput, match=r"jobs\.jsonl: a file that the sweep reads is not as it was") as refused:
+            case.run()
+        assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_changes_during_a_simulation_is_noticed_after_it(tmp_path, monkeypatch):
+    mine = tmp_path / "mine.py"
+    mine.write_text(MINE)
+    case = sweep(policies=(f"{mine}:Mine",)).cases()[0]
+    prepared = WorkloadCase.prepared
+
+    def prepared_and_changed(self):
+        found = prepared(self)
+        mine.write_text(MINE + "# changed\n")
+        return found
+
+    monkeypatch.setattr(WorkloadCase, "prepared", prepared_and_changed)
+    with pytest.raises(InvalidInput, match="a file that the sweep reads is not as it was"):
+        case.run()
+
+
+def test_a_worker_with_another_version_of_outcomes_refuses_a_case(monkeypatch):
+    case = sweep().cases()[0]
+    monkeypatch.setattr("emulator.campaigns.simulation_sweep.OUTCOMES_VERSION", OUTCOMES_VERSION + 1)
+    with pytest.raises(InvalidInput, match="another version of the testbed"):
+        case.run()
+
+
+def test_each_seed_of_lists_is_compared_with_its_own_list(tmp_path):
+    campaign = campaign_with_lists(tmp_path, (0, 1))
+    cases = sweep(str(campaign), jobs=None, policies=(None,), loads=(None,), seeds=2).cases()
+    (tmp_path / "jobs-1.jsonl").write_text((tmp_path / "jobs-1.jsonl").read_text() + "\n")
+    cases[0].run()
+    with pytest.raises(InvalidInput, match="a file that the sweep reads is not as it was"):
+        cases[1].run()
+
+
+def test_a_table_of_factors_is_read_for_each_case(tmp_path):
+    jobs, table = tmp_path / "jobs.jsonl", tmp_path / "factors.csv"
+    line = {"id": 1, "arrival_s": 2, "service_s": 10, "components": [18, 18], "queue": 0, "application": "laplace"}
+    jobs.write_text(json.dumps(line) + "\n")
+    times_s = []
+    for factor in ("1.5", "3.0"):
+        table.write_text(f"application,processors,clusters,extension_factor,verdict\nlaplace,36,2,{factor},valid\n")
+        stated = {"topology": "four-by-32", "factors": (str(table),), "jobs": None, "loads": (None,)}
+        (case,) = sweep(str(jobs), policies=(None,), queues=("gs",), seeds=1, **stated).cases()
+        times_s.append(case.run()["execution_s"])
+    assert times_s == [15, 30]
 
 
 def test_the_load_of_a_simulation_given_back_as_the_load_of_a_sweep_changes_nothing():

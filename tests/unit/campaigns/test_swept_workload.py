@@ -77,6 +77,22 @@ def test_every_table_of_factors_counts_among_the_files_that_may_change(tmp_path)
     assert digests[0] != digests[1]
 
 
+@pytest.mark.parametrize("named", [("theirs", None), (None, "theirs")])
+def test_the_module_and_the_version_of_an_installed_policy_count_among_what_may_change(installed, named):
+    module = installed("their_module:Theirs", "class Theirs: pass\n")
+    found = [inputs_of(SweptWorkload("W2"), named)]
+    module.write_text("class Theirs: pass\n# changed\n")
+    found.append(inputs_of(SweptWorkload("W2"), named))
+    information = module.parent / "their_policies-1.0.dist-info" / "METADATA"
+    information.write_text(information.read_text().replace("1.0", "1.1"))
+    found.append(inputs_of(SweptWorkload("W2"), named))
+    assert len({each.digest for each in found}) == 3
+    assert [each.record()["packages"] for each in found] == [
+        {"their-policies": "1.0"}, {"their-policies": "1.0"}, {"their-policies": "1.1"}
+    ]  # fmt: skip
+    assert [file["name"] for file in found[0].record()["files"]] == ["W2.yaml", "their_module.py"]
+
+
 def test_a_changed_default_topology_gives_other_inputs(tmp_path, monkeypatch):
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 1, "service_s": 2, "components": [2], "queue": 0}\n')

@@ -14,6 +14,7 @@ from emulator.model.errors import TestbedError, VerdictTooLow
 from emulator.model.job import LIMIT_REACHED
 from emulator.model.project import CAMPAIGNS
 from emulator.runs.run_directory import read_run
+from emulator.runs.seeds import drawn_by_seed
 from workloads.application_mixes import EXECUTION_TIMES_FILE
 
 JOB = '{"id": 1, "arrival_s": 0, "service_s": 8, "components": [8, 8], "queue": 0, "application": "poisson"}\n'
@@ -87,6 +88,19 @@ def test_an_interval_says_what_it_takes_for_granted_and_a_saturated_simulation_h
         assert ("batches of jobs taken as independent" in shown) is has_interval
 
 
+def test_a_long_warm_up_does_not_hide_that_a_queue_grows(tmp_path: Path) -> None:
+    """Each job needs all processors for two seconds, and one comes every second: after the warm-up 120 jobs wait."""
+    path = tmp_path / "list.jsonl"
+    lines = [
+        {"id": number, "arrival_s": number, "service_s": 2.0, "components": [32] * 4, "queue": 0}
+        for number in range(400)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for warm_up in ("0", "240"):
+        options = ("--queue", "gs", "--topology", "four-by-32", "--warm-up", warm_up, "--json")
+        assert json.loads(run("simulate", str(path), *options).stdout)["saturated"]
+
+
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:
     assert json.loads(run("simulate", jobs, "--json").stdout)["policy"] == "wf"
     assert json.loads(run("simulate", jobs, "--policy", "fcm", "--json").stdout)["policy"] == "fcm"
@@ -128,8 +142,27 @@ def test_doubtful_records_of_a_log_go_to_standard_error(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "20 9 -1 5 4 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n")
     result = run("simulate", str(path), "--json")
     assert json.loads(result.stdout)["jobs_finished"] == 1
-    assert "log.swf, line 1: run_s" in result.stderr
+    assert "log.swf, line 1: run_s: left out, for" in result.stderr
+    assert "log.swf: 19 records left out" in result.stderr
     assert "more doubtful records" in result.stderr
+
+
+def test_doubts_do_not_hide_a_record_that_is_left_out(tmp_path: Path) -> None:
+    """Eleven jobs ran longer than they had asked for, and one was cancelled before it started."""
+    path, out = tmp_path / "log.swf", tmp_path / "run"
+    lines = [f"{number} {number} -1 99 4 -1 -1 4 9 -1 1 1 1 1 1 1 -1 -1\n" for number in range(1, 12)]
+    path.write_text("".join([*lines, "12 12 -1 -1 -1 -1 -1 4 9 -1 5 1 1 1 1 1 -1 -1\n"]), encoding="utf-8")
+    said = run("simulate", str(path), "--queue", "ls-or", "--out", str(out)).stderr
+    assert "log.swf, line 12: status: left out, for the job was cancelled before it started" in said
+    assert "log.swf: 1 record left out\n" in said
+    manifest = read_run(out).manifest
+    assert (manifest.workload["file_kind"], manifest.workload["left_out"]) == ("log", 1)
+    assert drawn_by_seed(manifest.workload, manifest.queue, manifest.topology) == ("the queues of jobs",)
+    assert drawn_by_seed(manifest.workload, "gs", manifest.topology) == ()
+    swept = run("sweep", str(path), "--queues", "ls-or,gs", "--seeds", "2", "--workers", "1", "--out", f"{out}-sweep")
+    words = " ".join(swept.stderr.split())
+    assert "log.swf: 1 record of the log left out" in words
+    assert "log.swf are the same with every seed, which draws only the queues of jobs." in words
 
 
 def test_a_job_too_large_for_every_cluster_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -209,6 +242,12 @@ def test_a_simulation_says_where_its_execution_times_come_from() -> None:
     assert json.loads(result.stdout)["times"] == {"predicted": 5}
     assert "Execution times: 5 jobs predicted." in result.stderr
     assert "Execution times: 1 job predicted." in run("simulate", "first", "--jobs", "1").stderr
+
+
+def test_jobs_of_a_stream_that_are_too_large_for_their_cluster_are_submitted_to_another() -> None:
+    arguments = ("simulate", "50-25-25-0", "--load", "0.7", "--jobs", "500", "--clusters", "1,4096,10x32", "--json")
+    found = json.loads(run(*arguments, "--queue", "ls-do").stdout)
+    assert found["jobs_finished"] == 500
 
 
 def test_generated_clusters_carry_a_stream_at_the_load_that_is_asked_for() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import re
 from pathlib import Path
 
@@ -11,20 +13,25 @@ from emulator.campaigns.simulated import simulate_workload
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_document
+from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.placement import Component, Placement
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.stream import StreamJob
 from emulator.policies.factory import accepting_fixed
 from emulator.policies.registry import placement_policy
 from emulator.policies.state import SystemState
 from emulator.runs.replay import replay_run
 from emulator.runs.run_directory import read_run
+from emulator.simulator import simulate
 from emulator.simulator.runtime_tables import read_factors
+from workloads.estimates import with_estimates
 
 EXAMPLES = PROJECT_ROOT / "examples"
 POLICY = f"{EXAMPLES / 'policies' / 'one_cluster_first.py'}:OneClusterFirst"
 RECORD = EXAMPLES / "recorded" / "poisson-1000-on-16"
+LOCAL_EASY = f"{EXAMPLES / 'policies' / 'local_easy.py'}:LocalEasy"
 COMPILERS = {"C": "gcc", "C++": "g++", "Fortran": "gfortran"}
 """The Debian package with the compiler of each language."""
 
@@ -55,6 +62,33 @@ def test_the_policy_keeps_the_order_of_the_components() -> None:
     exclusive = accepting_fixed(placement_policy(POLICY), None, 2)
     request = JobRequest(RequestKind.NON_FIXED, (3, 5))
     assert exclusive.place(request, SystemState((32, 32), (6, 4))) == Placement((Component(1, 4), Component(0, 6)))
+
+
+def starts(jobs: list[StreamJob], clusters: list[int], queue: str) -> dict[int, float]:
+    finished = simulate(jobs, clusters=clusters, queue=queue, keep_jobs=True).finished
+    return {job.id: job.start_s for job in finished}
+
+
+def test_local_backfilling_starts_each_job_when_easy_does_on_that_cluster_alone() -> None:
+    numbers, sizes = random.Random(1), [16, 24]
+    arrivals_s = itertools.accumulate(numbers.expovariate(0.5) for _ in range(300))
+    requests = [JobRequest(RequestKind.UNORDERED, (numbers.randint(1, 16),)) for _ in range(300)]
+    drawn = [
+        StreamJob(number, arrival_s, numbers.expovariate(0.2), requests[number], numbers.choice((0, 1)))
+        for number, arrival_s in enumerate(arrivals_s)
+    ]
+    jobs = list(with_estimates(drawn, 3.0, seed=1))
+    at_home = [[job for job in jobs if job.queue == home] for home in (0, 1)]
+    alone = [starts(at_home[home], [sizes[home]], "easy") for home in (0, 1)]
+    assert alone[0] != starts(at_home[0], sizes[:1], "fcfs")
+    assert starts(jobs, sizes, LOCAL_EASY) == alone[0] | alone[1]
+
+
+def test_local_backfilling_takes_jobs_of_one_component_with_an_estimate() -> None:
+    for components, estimate_s in (((4, 4), 9.0), ((4,), None)):
+        job = StreamJob(1, 0.0, 5.0, JobRequest(RequestKind.UNORDERED, components, estimate_s=estimate_s), 0)
+        with pytest.raises(InvalidInput, match="of one component|estimate_s"):
+            starts([job], [16, 16], LOCAL_EASY)
 
 
 def test_the_topology_and_the_job_are_valid_and_fit() -> None:

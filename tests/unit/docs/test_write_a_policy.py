@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,3 +49,12 @@ def test_the_notebook_lines_run() -> None:
     names: dict[str, object] = {}
     exec(BLOCKS[3], names)
     assert len(names["result"].jobs) == 20_000  # type: ignore[attr-defined]
+
+
+def test_a_job_takes_twice_as_long_in_the_slow_cluster() -> None:
+    names: dict[str, Any] = {}
+    exec(BLOCKS[4], names)
+    factors = {
+        (1 in job.clusters, round((job.finish_s - job.start_s) / job.service_s, 6)) for job in names["result"].finished
+    }
+    assert factors == {(True, 2.0), (False, 1.0)}

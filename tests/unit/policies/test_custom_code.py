@@ -183,22 +183,6 @@ def test_an_entry_point_is_refused_live_with_the_remedy(monkeypatch, kind):
         check_live(**named, sources={}, topology=MINI)
 
 
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Return a function that installs a package `their-policies` with an entry point and the source of its module."""
-
-    def install(value: str, source: str) -> None:
-        information = tmp_path / "their_policies-1.0.dist-info"
-        information.mkdir()
-        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: their-policies\nVersion: 1.0\n")
-        (information / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\ntheirs = {value}\n")
-        (tmp_path / "their_module.py").write_text(source)
-        monkeypatch.syspath_prepend(tmp_path)
-
-    yield install
-    sys.modules.pop("their_module", None)
-
-
 def test_an_entry_point_of_an_installed_package_is_a_policy(installed):
     installed("their_module:Mine", BEST_FIT)
     assert placement_policy("theirs").accepts == {RequestKind.NON_FIXED}

@@ -34,6 +34,11 @@ LISTED: dict[str, Any] = {"job_list": {"file": "jobs.jsonl"}, "listed": [{"arriv
         ({**LISTED, "listed": [{"arrival_s": 0, "queue": 2}]}, "lp-rd", ("choices of the queue",)),
         (LISTED, "mine.py:Mine", ("choices of the queue",)),
         (LISTED, "gp-of-mine.py:Mine", ("choices of the queue",)),
+        ({"digest": "0123", "file_kind": "log"}, "ls-or", ("the queues of jobs",)),
+        ({"digest": "0123", "file_kind": "log"}, "gs", ()),
+        ({"digest": "0123", "file_kind": "list"}, "ls-or", ()),
+        # An older record does not say what the digest is of.
+        ({"digest": "0123"}, "gs", (JOBS,)),
     ],
 )
 def test_a_seed_draws_what_the_record_leaves_open(workload, queue, drawn):

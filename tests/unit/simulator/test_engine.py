@@ -350,6 +350,26 @@ def test_a_discipline_that_always_plans_a_scan_starts_the_last_job_at_one_and_th
     assert lives([job(1, 0, 10, (8,))], clusters=[32], queue=EveryTenthMinute) == {1: (600, 610, (0,))}
 
 
+def test_a_scan_that_is_asked_for_in_the_past_happens_at_once_as_live():
+    """Its first scan would be at 0 and its second at 60, but no job waits until 100 and 150."""
+
+    class EveryMinute(OneByOne):
+        scan_s = 0.0
+
+        def decide(self, event, state, policy, rng):
+            if not isinstance(event, Scan):
+                self.jobs += [event.job] if isinstance(event, Arrival) else []
+                return []
+            self.scan_s += 60.0
+            return super().decide(event, state, policy, rng)
+
+        def next_scan_s(self):
+            return self.scan_s if self.jobs else None
+
+    found = lives([job(1, 100, 10, (8,)), job(2, 150, 10, (8,))], clusters=[32], queue=EveryMinute)
+    assert found == {1: (100, 110, (0,)), 2: (150, 160, (0,))}
+
+
 # Fixed requests.
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from emulator.model.errors import InvalidInput
 from workloads.compositions import COMPOSITIONS, composition_named
+from workloads.home_queues import rehomed
 from workloads.poisson_stream import CHUNK, PoissonStream
 from workloads.service_times import ConstantService, ExponentialService, HyperexponentialService
 
@@ -35,6 +36,17 @@ def test_at_another_rate_the_same_jobs_come_at_scaled_moments() -> None:
     slow, fast = (list(PoissonStream(MIX, rate).jobs(1000, seed=3)) for rate in (1.0, 4.0))
     assert [replace(job, arrival_s=0) for job in slow] == [replace(job, arrival_s=0) for job in fast]
     assert [job.arrival_s / 4 for job in slow] == pytest.approx([job.arrival_s for job in fast])
+
+
+def test_only_jobs_that_their_cluster_cannot_hold_get_another_queue() -> None:
+    jobs = list(PoissonStream(MIX, rate_per_s=2.0).jobs(1000, seed=3))
+    assert list(rehomed(jobs, [32] * 4, seed=3)) == jobs
+    moved = list(rehomed(jobs, [4, 32, 32, 32], seed=3))
+    assert [replace(job, queue=0) for job in moved] == [replace(job, queue=0) for job in jobs]
+    too_large = [job.queue == 0 and job.request.single_component and job.request.processors > 4 for job in jobs]
+    assert any(too_large)
+    for job, now, is_too_large in zip(jobs, moved, too_large, strict=True):
+        assert (now.queue in (1, 2, 3)) if is_too_large else (now.queue == job.queue)
 
 
 def test_another_service_distribution_changes_service_only() -> None:
