@@ -29,7 +29,7 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
-from emulator.policies.registry import default_policy, default_scanning
+from emulator.policies.registry import chooses_nodes, default_policy, default_scanning
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.runtime_tables import joined_factors
@@ -70,7 +70,8 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
         subject = _from_campaign(source, options)
     else:
         subject = _from_study(_stream(source), options)
-    check_nodes(subject.queue, subject.policy or default_policy(subject.queue), subject.topology)
+    policy = subject.policy or default_policy(subject.queue)
+    check_nodes(subject.queue, policy, subject.topology, chooses=chooses_nodes(policy, subject.sources))
     return subject
 
 
