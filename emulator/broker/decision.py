@@ -19,6 +19,7 @@ from emulator.model.views import DEFAULT_RUN
 from emulator.policies.answer_checks import check_answers, check_history
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.nodes.changes import occupied, replace_nodes
+from emulator.policies.nodes.checks import check_nodes_of_answers
 from emulator.policies.nodes.stated import empty_nodes
 from emulator.policies.protocols import Scan, SchedulingEvent, Start
 from emulator.policies.state import NOTHING_ELSE, NodeState, RunningJob, Surroundings, SystemState
@@ -117,6 +118,7 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState, together: int) 
     snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
     answers = run.deciders.decide(event, state)
     check_answers(answers, state.idle, run.request_of_waiting, together)
+    check_nodes_of_answers(run.request.policy, answers, state.surroundings.nodes, run.request_of_waiting)
     waiting = len(run.discipline.waiting())
     decision = Decision(
         run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot

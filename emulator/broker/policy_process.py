@@ -32,7 +32,7 @@ from emulator.policies.names import custom_file
 from emulator.policies.protocols import PlacementPolicy, Reject, SchedulingEvent, Start, WaitingJob
 from emulator.policies.queues.snapshot_codec import remembered
 from emulator.policies.state import SystemState
-from emulator.policies.traits import QueueTraits
+from emulator.policies.traits import PlacementTraits, QueueTraits
 
 Value = TypeVar("Value")
 HOST_S_PER_CPU_S: Final = 2.0
@@ -297,6 +297,7 @@ class _AskedDiscipline:
 class _AskedPolicy:
     def __init__(self, description: Mapping[str, Any]) -> None:
         self.accepts = frozenset(RequestKind(kind) for kind in description["accepts"])
+        self.traits = PlacementTraits(chooses_nodes=bool(description["chooses_nodes"]))
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Do nothing: this is never called, because the discipline answers for the policy."""

@@ -26,7 +26,7 @@ from emulator.policies.custom_code import RAISED
 from emulator.policies.decisions import answer_record, recorded_event, recorded_state
 from emulator.policies.factory import deciders
 from emulator.policies.queues.snapshot_codec import recalled
-from emulator.policies.traits import traits_of_queue
+from emulator.policies.traits import traits_of_placement, traits_of_queue
 
 POLICY_USER: Final = 64_999
 """User and group of the process, if the broker may change users; nothing in the broker's container belongs to them."""
@@ -51,6 +51,7 @@ class Worker:
         return {
             "accepts": sorted(self._admission.policy.accepts),
             "traits": asdict(self._traits),
+            "chooses_nodes": traits_of_placement(self._admission.policy).chooses_nodes,
             **self._queue(),
         }
 

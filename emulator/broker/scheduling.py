@@ -38,7 +38,6 @@ from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming_procedure import ClaimingProcedure
 from emulator.policies.decisions import Decision, decision_record
-from emulator.policies.names import NODE_POLICIES, policy_name
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
@@ -306,7 +305,7 @@ class Scheduling:
             surroundings = replace(surroundings, running=running)
         readings = self.readings.freshest()
         state = system_state(readings, run.placed, self._topology, run.now_s(), surroundings)
-        if policy_name(run.request.policy) not in NODE_POLICIES:
+        if not run.chooses_nodes:
             return state
         placed = [job for each in self._runs() for job in each.placed]
         return with_shared_nodes(state, placed, readings, self._topology)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from emulator.fidelity.background import SETTLING_S
 from emulator.model.errors import InvalidInput, RunEndedEarly, TestbedBusy
 from emulator.model.records import BackgroundRow
-from emulator.policies.names import NODE_POLICIES
+from emulator.policies.registry import chooses_nodes
 from emulator.runs.background_actor import BackgroundActor
 from emulator.runs.background_load import BackgroundLoad
 from emulator.runs.following import ended_early
@@ -30,7 +30,7 @@ def check_background_seen(campaign: Campaign) -> None:
     Raises:
         InvalidInput: if the policy chooses nodes: it only knows the tasks of the grid's jobs there.
     """
-    if campaign.background is not None and campaign.policy in NODE_POLICIES:
+    if campaign.background is not None and chooses_nodes(campaign.policy, campaign.sources):
         raise InvalidInput(
             f"background: policy {campaign.policy!r} chooses nodes, and does not see those that a background load "
             "holds (leave it out, or choose a policy of clusters)."
@@ -45,7 +45,7 @@ def check_no_unseen_load(testbed: Testbed, campaign: Campaign) -> None:
     """
     from emulator.containers.local_users import holder  # loads the engine's client, which a base installation lacks
 
-    if campaign.policy in NODE_POLICIES and holder(testbed.name) is not None:
+    if chooses_nodes(campaign.policy, campaign.sources) and holder(testbed.name) is not None:
         raise TestbedBusy(
             f"A background load runs on the testbed {testbed.name!r}, and policy {campaign.policy!r}, which chooses "
             "nodes, does not see those that it holds (`testbed background stop` ends it)."

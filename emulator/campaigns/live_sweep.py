@@ -28,7 +28,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.records import MANIFEST_FILE, JobRow, RunProgress
 from emulator.model.whole_files import write_whole
-from emulator.policies.names import policy_name, queue_name
+from emulator.policies.names import plain_name, policy_name, queue_name
 from emulator.policies.nodes.compositions import is_composition
 from emulator.runs.folders import SWEEP_FILE
 from emulator.runs.holding import Testbed
@@ -136,7 +136,7 @@ def _variants(campaign: Campaign, policies: Sequence[str], queues: Sequence[str]
     for place, queue in enumerate(_or_own(queues)):
         for policy in _or_own(policies):
             variant = carrying_sources(campaign.scheduled(queue, policy))
-            name = _slug(policy if policy is not None and is_composition(policy) else variant.policy)
+            name = _slug(plain_name(policy) if policy is not None and is_composition(policy) else variant.policy)
             found.append((f"{name}-{_slug(variant.queue)}" if place else name, variant))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from emulator.policies.names import policy_name, queue_name
 from emulator.policies.nodes.compositions import Composition, composition_named
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.stated import stated_limits, stated_users
-from emulator.policies.registry import NODE_SELECTIONS
+from emulator.policies.registry import chooses_nodes
 from emulator.runs.run_directory import RunRecords, read_rows, read_run
 from emulator.simulator.time_shared.simulation import SharedSetting
 from workloads.parallel_programs import Steps
@@ -88,7 +88,7 @@ def shared_like_run(path: Path) -> SharedRun:
             finish, or a job is of another application than `synthetic`, of which alone the steps are known.
     """
     run = read_run(path)
-    campaign_of(run)
+    sources = campaign_of(run).sources
     topology = run.manifest.topology
     if topology.time_sharing is None:
         raise InvalidInput(
@@ -98,13 +98,17 @@ def shared_like_run(path: Path) -> SharedRun:
     if interconnect is None:
         raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
     arrivals = arrivals_of(run)
-    jobs = [_job(run, number, arrival, interconnect) for number, arrival in enumerate(arrivals, start=1)]
+    of_policy = chooses_nodes(run.manifest.policy, sources)
+    jobs = [
+        _job(run, number, arrival, interconnect, of_policy=of_policy)
+        for number, arrival in enumerate(arrivals, start=1)
+    ]
     users, bursts = stated_users(topology), read_rows(path, LocalBurstRow)
     return SharedRun(
         run.manifest,
         topology,
         topology.time_sharing,
-        _composition(run.manifest),
+        _composition(run.manifest, sources, of_policy=of_policy),
         arrivals,
         jobs,
         users,
@@ -130,22 +134,25 @@ def _asked(
     )
 
 
-def _composition(manifest: Manifest) -> Composition:
-    """Return the composition of a run by its policy and its queue."""
+def _composition(manifest: Manifest, sources: Mapping[str, str], *, of_policy: bool) -> Composition:
+    """Return the composition of a run by its policy and its queue; `of_policy` says whether that chose the nodes."""
     most_jobs = stated_limits(manifest.topology).most_jobs
     policy, queue = policy_name(manifest.policy), queue_name(manifest.queue)
-    if policy not in NODE_SELECTIONS:
+    if not of_policy:
         return replace(composition_named("normal"), most_jobs=most_jobs)
-    return Composition(f"{policy}+{queue}", policy, queue, most_jobs)
+    return Composition(f"{policy}+{queue}", policy, queue, most_jobs, sources=sources)
 
 
-def _job(run: RunRecords, number: int, arrival: Arrival, interconnect: Interconnect) -> SharedNodeJob:
+def _job(
+    run: RunRecords, number: int, arrival: Arrival, interconnect: Interconnect, *, of_policy: bool
+) -> SharedNodeJob:
+    """Return a job of a live run; `of_policy` says whether its policy chose the nodes."""
     job = arrival.specification
     try:
         steps = steps_of_job(job, interconnect)
     except InvalidInput as error:
         raise InvalidInput(f"{run.path}: {error}") from error
-    if policy_name(run.manifest.policy) in NODE_SELECTIONS:
+    if of_policy:
         return SharedNodeJob(number, arrival.arrival_s, job.name, job.request_in(run.manifest.topology), steps)
     # Slurm chose the nodes, whatever the clusters were: `normal` stands in, for the job as a whole.
     share = steps.compute_s * steps.steps / steps.execution_s

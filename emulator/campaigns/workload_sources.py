@@ -29,8 +29,12 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
+<<<<<<< HEAD
 from emulator.policies.registry import default_policy, default_scanning, queue_discipline
 from emulator.policies.traits import traits_of_queue
+=======
+from emulator.policies.registry import chooses_nodes, default_policy, default_scanning
+>>>>>>> fix-f3
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.seeds import FILE_KIND, LIST, LOG
 from emulator.simulator.runtime import FactorTable, OneFactor
@@ -73,7 +77,8 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
         subject = _from_campaign(source, options)
     else:
         subject = _from_study(_stream(source), options)
-    check_nodes(subject.queue, subject.policy or default_policy(subject.queue), subject.topology)
+    policy = subject.policy or default_policy(subject.queue)
+    check_nodes(subject.queue, policy, subject.topology, chooses=chooses_nodes(policy, subject.sources))
     return subject
 
 

@@ -40,7 +40,7 @@ PolicyOption = Annotated[
     str,
     typer.Option(
         help="Composition: basic, normal, uniform-light, uniform-hard, 2dbf, 3dbf-light, 3dbf-hard, or "
-        "NODES+JOBS+ORDER such as normal+best-fit+sjf."
+        "NODES+JOBS+ORDER such as normal+best-fit+sjf; NODES may be a class of your own, FILE.py:CLASS."
     ),
 ]
 RuleOption = Annotated[

@@ -27,8 +27,7 @@ from emulator.planning.planned_files import PlannedFile
 from emulator.planning.planned_jobs import PlannedJob, planned_job
 from emulator.planning.planned_traffic import Part
 from emulator.policies.factory import discipline_scanned
-from emulator.policies.names import NODE_POLICIES, policy_name
-from emulator.policies.registry import placement_policy
+from emulator.policies.registry import chooses_nodes, placement_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.matrix import Cell
 from emulator.simulator import simulate
@@ -154,8 +153,8 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
 
     Where the policy chooses nodes, worst fit and first come, first served stand in: no nodes are planned.
     """
-    chooses_nodes = policy_name(campaign.policy) in NODE_POLICIES
-    queue, policy = ("fcfs", "wf") if chooses_nodes else (campaign.queue, campaign.policy)
+    stands_in = chooses_nodes(campaign.policy, campaign.sources)
+    queue, policy = ("fcfs", "wf") if stands_in else (campaign.queue, campaign.policy)
     stream = (
         stream_job(index, arrival, topology, _service_s(specification, topology), specification.queue_in(topology))
         for index, arrival in enumerate(arrivals)

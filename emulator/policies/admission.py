@@ -17,13 +17,12 @@ from emulator.model.request import JobRequest
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning
 from emulator.model.topology import Topology
-from emulator.policies.factory import deciders
+from emulator.policies.factory import check_nodes, deciders
 from emulator.policies.feasibility import Feasibility
-from emulator.policies.names import NODE_POLICIES, policy_name
 from emulator.policies.nodes.stated import empty_nodes, stated_limits
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings
-from emulator.policies.traits import traits_of_queue
+from emulator.policies.traits import traits_of_placement, traits_of_queue
 
 
 class AskedForAdmission(Protocol):
@@ -44,10 +43,12 @@ class Admitting:
     """The admission check of a run on `topology` under a queue, a policy, a `quota` and rules.
 
     `sources` holds the source text of a researcher's own policy files, by file name. `asked` replaces the discipline
-    and the policy that are otherwise made here, from these names.
+    and the policy that are otherwise made here, from these names. `chooses_nodes` says whether the policy does so.
 
     Raises:
         UnknownName: if there is no such queue or policy.
+        InvalidInput: if the policy chooses nodes and the queue does not go with it, or the other way round, or nodes
+            are chosen that are not shared in time.
     """
 
     def __init__(
@@ -62,12 +63,14 @@ class Admitting:
     ) -> None:
         together, limits = topology.processors_taken_together, stated_limits(topology)
         made = asked or deciders(queue, policy, Scanning(), 0, sources, quota, together, limits)
+        self.chooses_nodes = traits_of_placement(made.policy).chooses_nodes
+        check_nodes(queue, policy, topology, chooses=self.chooses_nodes)
         self._topology = topology
         self._queue = queue
         self._policy = policy
         self._rules = rules.on(topology)
         self._takes = made.policy.accepts
-        self._nodes = empty_nodes(topology) if policy_name(policy) in NODE_POLICIES else ()
+        self._nodes = empty_nodes(topology) if self.chooses_nodes else ()
         self._most_memory_mb = _most_memory_mb(topology)
         self._feasibility = Feasibility(
             [cluster.processors for cluster in topology.clusters], made.discipline, made.policy

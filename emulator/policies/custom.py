@@ -20,6 +20,7 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.answer_checks import take
 from emulator.policies.custom_answers import plain_answers, plain_placement, plain_timestamp_s
 from emulator.policies.custom_code import RAISED, failed
+from emulator.policies.nodes.checks import check_named_nodes
 from emulator.policies.protocols import PlacementPolicy, Reject, Scan, SchedulingEvent, Start, WaitingJob
 from emulator.policies.state import SystemState
 from emulator.policies.traits import traits_of_placement, traits_of_queue
@@ -50,7 +51,8 @@ def _listed(state: SystemState) -> SystemState:
 class CustomPolicy:
     """The wrapper of the placement policy `policy`; `name` is used in messages.
 
-    It is never asked about fixed requests, which are placed on the clusters that they name.
+    It is never asked about fixed requests, which are placed on the clusters that they name. A policy that chooses nodes
+    is not asked in a state without nodes either, in which nothing can be placed.
 
     Raises:
         InvalidInput: if `accepts` holds anything but kinds of request.
@@ -72,6 +74,8 @@ class CustomPolicy:
             PolicyFailed: if the policy raises an exception, or its answer is not a placement of this request.
         """
         state = _listed(state)
+        if self.traits.chooses_nodes and not state.surroundings.nodes:
+            return None
         placement = _call(self._name, "place", lambda: plain_placement(self._policy.place(request, state)))
         if placement is not None:
             self._check(request, placement, state)
@@ -88,6 +92,7 @@ class CustomPolicy:
                 f"{self._name}: places components of {list(sizes)} for a job that asked for "
                 f"{list(request.components)}: give each of these its cluster, in the order of the request."
             )
+        check_named_nodes(self._name, request, placement, state.surroundings.nodes)
         sites = placement.file_sites
         if sites and (len(sites) != len(placement.components) or not 0 <= min(sites) <= max(sites) < len(state.idle)):
             raise PolicyFailed(f"{self._name}: file_sites {list(sites)} must name one cluster for each component.")

@@ -203,13 +203,15 @@ def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
 
 def _node_record(node: NodeState) -> list[Any]:
     tasks = [[task.job, task.memory_bytes, task.processor_share] for task in node.tasks]
-    return [node.memory_bytes, node.most_tasks, node.local_share, node.local_memory_bytes, tasks]
+    for_jobs = [] if node.memory_for_jobs_bytes is None else [node.memory_for_jobs_bytes]
+    return [node.memory_bytes, node.most_tasks, node.local_share, node.local_memory_bytes, tasks, *for_jobs]
 
 
 def _node(record: Sequence[Any]) -> NodeState:
-    memory_bytes, most_tasks, local_share, local_memory_bytes, tasks = record
+    # Records of before do not say what memory the jobs may hold.
+    memory_bytes, most_tasks, local_share, local_memory_bytes, tasks, *for_jobs = record
     return NodeState(
-        memory_bytes, tuple(NodeTask(*task) for task in tasks), local_share, local_memory_bytes, most_tasks
+        memory_bytes, tuple(NodeTask(*task) for task in tasks), local_share, local_memory_bytes, most_tasks, *for_jobs
     )
 
 

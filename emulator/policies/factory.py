@@ -18,7 +18,6 @@ from emulator.model.scheduling import Scanning
 from emulator.model.topology import Topology
 from emulator.policies.names import SINGLE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
 from emulator.policies.nodes.limits import NodeLimits
-from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.quota import Quota
@@ -33,7 +32,7 @@ from emulator.policies.registry import (
     queue_discipline,
 )
 from emulator.policies.state import SystemState
-from emulator.policies.traits import need_running_jobs
+from emulator.policies.traits import need_running_jobs, traits_of_placement
 
 DISCIPLINE_STREAM: Final = 0x51
 """Second part of the discipline's seed; it separates its random numbers from those of workloads with the same seed."""
@@ -135,11 +134,12 @@ def accepting_fixed(policy: PlacementPolicy, quota: float | None, together: int 
     """Return `policy` extended to fixed requests, placed on the clusters that they name, and limited to any `quota`.
 
     A component of a job takes `together` processors at a time: those of a node, where nodes are exclusive.
+    A policy that chooses nodes is returned as it is: a fixed request names no nodes.
 
     Raises:
         InvalidInput: if `quota` does not lie in 0 (excluded) to 1, or the policy chooses nodes, which know no quota.
     """
-    if isinstance(policy, NormalNodes):
+    if traits_of_placement(policy).chooses_nodes:
         if quota is not None:
             raise InvalidInput("quota: means nothing for a policy that chooses nodes; leave it out.")
         return policy
@@ -174,16 +174,19 @@ def discipline_generator(seed: int) -> Generator:
     return numpy.random.default_rng([seed, DISCIPLINE_STREAM])
 
 
-def check_nodes(queue: str, policy: str, topology: Topology) -> None:
-    """Check that a policy that chooses nodes has a queue that goes with it, and nodes that are shared in time.
+def check_nodes(queue: str, policy: str, topology: Topology, *, chooses: bool) -> None:
+    """Check that a policy that `chooses` nodes has a queue that goes with it, and nodes that are shared in time.
+
+    No other queue goes with it: others do not put the tasks of a start on nodes before they ask about the next job.
 
     Raises:
         InvalidInput: if this is not so.
     """
-    chooses, goes_with = policy_name(policy) in NODE_SELECTIONS, queue_name(queue) in JOB_SELECTIONS
+    goes_with = queue_name(queue) in JOB_SELECTIONS
     if goes_with and not chooses:
         raise InvalidInput(
-            f"queue: {queue!r} goes with a policy that chooses nodes ({', '.join(NODE_SELECTIONS)}), not {policy!r}."
+            f"queue: {queue!r} goes with a policy that chooses nodes ({', '.join(NODE_SELECTIONS)}, or a class of your "
+            f"own with chooses_nodes = True), not {policy!r}."
         )
     if chooses and not goes_with:
         raise InvalidInput(
@@ -199,14 +202,16 @@ def check_nodes(queue: str, policy: str, topology: Topology) -> None:
 def check_live(queue: str, policy: str, sources: Mapping[str, str], topology: Topology) -> None:
     """Check that a queue and a policy can run on a testbed of `topology`.
 
-    A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
+    A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used, and
+    `Admitting` whether it goes with the queue.
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
         InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more; if it is the entry
             point of a package, which the broker does not have; or if nodes are chosen that are not shared in time.
     """
-    check_nodes(queue, policy, topology)
+    if custom_file(policy) is None:
+        check_nodes(queue, policy, topology, chooses=policy_name(policy) in NODE_SELECTIONS)
     clusters = len(topology.clusters)
     policies = ("policy", policy_name(policy), [*PLACEMENT_POLICIES, *NODE_SELECTIONS])
     queues = ("queue", queue_name(queue), [*QUEUE_DISCIPLINES, *JOB_SELECTIONS])

@@ -12,13 +12,12 @@ from typing import Any, final
 from emulator.model.errors import ImpossibleRequest
 from emulator.model.request import JobRequest
 from emulator.model.units import BYTES_PER_MEGABYTE
-from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
-from emulator.policies.traits import traits_of_queue
+from emulator.policies.traits import traits_of_placement, traits_of_queue
 
 
 @final
@@ -76,7 +75,7 @@ class Feasibility:
     def _limits(self, request: JobRequest) -> str:
         """Return the words for what limits the policy."""
         policy, words = self._policy, ""
-        if isinstance(policy, NormalNodes):
+        if traits_of_placement(policy).chooses_nodes:
             memory_mb = request.memory_bytes / BYTES_PER_MEGABYTE
             return f", each task on a node of its own that may give jobs {memory_mb:g} MB"
         if isinstance(policy, Quota):

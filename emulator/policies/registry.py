@@ -52,7 +52,7 @@ from emulator.policies.queues.local_schedulers import (
     LocalSchedulersReleased,
 )
 from emulator.policies.queues.placement_queue import PlacementQueue
-from emulator.policies.traits import traits_of_queue
+from emulator.policies.traits import traits_of_placement, traits_of_queue
 
 PLACEMENT_POLICIES: dict[str, Callable[[], PlacementPolicy]] = {
     "wf": WorstFit,
@@ -135,6 +135,17 @@ def placement_policy(
         return chooses(limits or NodeLimits())
     check_policy_name(name)
     return CustomPolicy(name, _custom(name, sources, "place", "accepts"))
+
+
+def chooses_nodes(policy: str, sources: Mapping[str, str] | None = None) -> bool:
+    """Return whether the placement policy named `policy` chooses the nodes of a job.
+
+    A researcher's own class is loaded to learn it, which the broker does only in a process of its own.
+
+    Raises:
+        UnknownName, InvalidInput: as `placement_policy`.
+    """
+    return traits_of_placement(placement_policy(policy, sources)).chooses_nodes
 
 
 def default_scanning(discipline: str) -> Scanning:

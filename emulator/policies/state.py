@@ -52,7 +52,8 @@ class NodeState:
     """A node that may run tasks of several jobs, and on which people may work.
 
     `local_share` and `local_memory_bytes` are the parts of its processor and memory that local users occupy.
-    `most_tasks` is how many tasks its local manager takes at once; None if it sets no limit.
+    `most_tasks` is how many tasks its local manager takes at once; None if it sets no limit. `memory_for_jobs_bytes` is
+    what all tasks together may hold beside local users, by the social contract; None if it is all of the node's memory.
     """
 
     memory_bytes: int
@@ -60,6 +61,7 @@ class NodeState:
     local_share: float = 0.0
     local_memory_bytes: int = 0
     most_tasks: int | None = None
+    memory_for_jobs_bytes: int | None = None
 
     @property
     def jobs(self) -> frozenset[int]:
@@ -80,6 +82,21 @@ class NodeState:
     def parallel_share(self) -> float:
         """The sum of the shares of the processor that the jobs' tasks use when alone."""
         return sum([task.processor_share for task in self.tasks])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it runs as many tasks as its local manager takes."""
+        return self.most_tasks is not None and len(self.tasks) >= self.most_tasks
+
+    @property
+    def free_memory_bytes(self) -> int:
+        """The memory that a further task may hold; it may be negative."""
+        most_bytes = self.memory_bytes if self.memory_for_jobs_bytes is None else self.memory_for_jobs_bytes
+        return most_bytes - self.parallel_memory_bytes
+
+    def has_room(self, memory_bytes: int) -> bool:
+        """Return whether a further task that holds this memory may run here."""
+        return not self.is_full and memory_bytes <= self.free_memory_bytes
 
 
 @dataclass(frozen=True, slots=True)

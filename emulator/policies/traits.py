@@ -16,12 +16,14 @@ class PlacementTraits:
 
     If it `ignores_time` or `ignores_estimates`, its answers do not depend on the time, or on the estimate in a request;
     the testbed's policies of clusters state both. If it `needs_running_jobs`, it reads the running jobs and their
-    estimated ends.
+    estimated ends. If it `chooses_nodes`, it reads the nodes of the state, and its placements name one for each task;
+    it then works only where tasks share nodes in time.
     """
 
     ignores_time: bool = False
     ignores_estimates: bool = False
     needs_running_jobs: bool = False
+    chooses_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ def traits_of_placement(policy: object) -> PlacementTraits:
         ignores_time=_stated(policy, "ignores_time", wrapped.ignores_time),
         ignores_estimates=_stated(policy, "ignores_estimates", wrapped.ignores_estimates),
         needs_running_jobs=_stated(policy, "needs_running_jobs", wrapped.needs_running_jobs),
+        chooses_nodes=_stated(policy, "chooses_nodes", wrapped.chooses_nodes),
     )
 
 

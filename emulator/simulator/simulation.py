@@ -31,6 +31,7 @@ from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.registry import default_policy, default_scanning, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
+from emulator.policies.traits import traits_of_placement
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.claiming import Claims
 from emulator.simulator.engine import LONGEST_STANDSTILL_S, Engine, Log
@@ -234,10 +235,17 @@ def _policy(
 
     Where the policy or `discipline` places fixed requests itself, and there is no quota, no file and no node, that
     changes no answer, so the policy itself, which is faster, is returned.
+
+    Raises:
+        InvalidInput: if the policy chooses nodes, of which there are none here.
     """
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
+    if traits_of_placement(found).chooses_nodes:
+        raise InvalidInput(
+            "policy: it chooses nodes that tasks share in time, which this simulation lacks (`testbed share` has them)."
+        )
     places_fixed = isinstance(discipline, PLACING_FIXED) or RequestKind.FIXED in found.accepts
     has_files = surroundings is not None and bool(surroundings.files)
     if places_fixed and not has_files and quota is None and together == 1:

@@ -190,6 +190,11 @@ class Run:
         """Whether the discipline or the policy reads the running jobs and their estimated ends; false without any."""
         return self._deciding is not None and self._deciding.deciders.needs_running_jobs
 
+    @property
+    def chooses_nodes(self) -> bool:
+        """Whether the policy chooses the nodes of its jobs; false without any."""
+        return self._deciding is not None and self._deciding.admitting.chooses_nodes
+
     def running(self) -> tuple[RunningJob, ...]:
         """Return the placed jobs with their estimated ends; nothing if neither discipline nor policy reads them."""
         if not self.needs_running_jobs:

@@ -7,5 +7,6 @@ job_queue      the discipline made of an order (FCFS, SJF, LJF) and a job select
 forward        the estimator of when a job could start, where several jobs share a node
 stated         the nodes of a topology, with the local users that it states
 changes        the state with one job more on its nodes, or without some
+checks         whether placements name a node with room for each task
 compositions   node selection, job selection and order under one name: `basic` to `3dbf-hard`
 """

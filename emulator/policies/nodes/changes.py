@@ -42,15 +42,25 @@ def without(state: SystemState, jobs: Collection[int]) -> SystemState:
 
 
 def with_nodes(state: SystemState, nodes: Nodes) -> SystemState:
-    """Return `state` with other nodes; nodes without a task are its idle processors."""
-    idle = tuple([sum([not node.tasks for node in of_cluster]) for of_cluster in nodes])
-    return SystemState(state.processors, idle, state.time_s, replace(state.surroundings, nodes=nodes))
+    """Return `state` with other nodes; as many processors are idle as these may run further tasks."""
+    return replace_nodes(SystemState(state.processors, free_places(nodes), state.time_s, state.surroundings), nodes)
+
+
+def free_places(nodes: Nodes) -> tuple[int, ...]:
+    """Return how many further tasks the nodes of each cluster may run."""
+    return tuple([sum([_free_places(node) for node in of_cluster]) for of_cluster in nodes])
 
 
 def replace_nodes(state: SystemState, nodes: Nodes) -> SystemState:
     """Return `state` with other nodes, and its idle processors as they are."""
     surroundings = replace(state.surroundings, nodes=nodes)
     return SystemState(state.processors, state.idle, state.time_s, surroundings)
+
+
+def _free_places(node: NodeState) -> int:
+    """Return how many further tasks a node may run; one that states no limit is taken to run one."""
+    most = 1 if node.most_tasks is None else node.most_tasks
+    return max(0, most - len(node.tasks))
 
 
 def _node_without(node: NodeState, jobs: Collection[int]) -> NodeState:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.policies.names import custom_file, plain_name
 from emulator.policies.nodes.job_queue import ORDERS, NodeQueue
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
-from emulator.policies.registry import JOB_SELECTIONS, NODE_SELECTIONS
+from emulator.policies.registry import JOB_SELECTIONS, NODE_SELECTIONS, placement_policy
+from emulator.policies.traits import traits_of_placement
 
 SHARED: Final = 4
 """The most parallel jobs on a node in the paper."""
@@ -18,6 +21,9 @@ SHARED: Final = 4
 @dataclass(frozen=True, slots=True)
 class Composition:
     """A node selection, a job selection and an order by name, and the most jobs that may share a node.
+
+    The node selection may be a researcher's own class, as ``FILE.py:Class``. `sources` holds the text of its file by
+    the name of the file; without it the file itself is read.
 
     Raises:
         UnknownName: if there is no such part.
@@ -28,6 +34,7 @@ class Composition:
     jobs: str
     most_jobs: int
     order: str = "fcfs"
+    sources: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for kind, named, known in (
@@ -35,8 +42,14 @@ class Composition:
             ("job selection", self.jobs, JOB_SELECTIONS),
             ("job order", self.order, ORDERS),
         ):
-            if named not in known:
+            is_own = kind == "node selection" and self.has_own_nodes
+            if named not in known and not is_own:
                 raise UnknownName.among(kind, named, list(known))
+
+    @property
+    def has_own_nodes(self) -> bool:
+        """Whether the node selection is a researcher's own class."""
+        return custom_file(self.nodes) is not None
 
     @property
     def needs_estimates(self) -> bool:
@@ -56,8 +69,21 @@ class Composition:
         return "normal-alone" if alone else self.nodes, self.jobs
 
     def policy(self, limits: NodeLimits) -> PlacementPolicy:
-        """Return the node selection, within `limits` and with this composition's multiprogramming level."""
-        return NODE_SELECTIONS[self.nodes](replace(limits, most_jobs=self.most_jobs))
+        """Return the node selection, within `limits` and with this composition's multiprogramming level.
+
+        A researcher's own keeps the limits that the nodes of the state have (`emulator.policies.nodes.stated.within`).
+
+        Raises:
+            InvalidInput: if it is a researcher's own that cannot be loaded, or does not choose nodes.
+        """
+        found = placement_policy(self.nodes, self.sources, self.limits(limits))
+        if not traits_of_placement(found).chooses_nodes:
+            raise InvalidInput(f"{self.nodes}: is no node selection, because it lacks chooses_nodes = True.")
+        return found
+
+    def limits(self, limits: NodeLimits) -> NodeLimits:
+        """Return `limits` with this composition's multiprogramming level."""
+        return replace(limits, most_jobs=self.most_jobs)
 
     def discipline(self) -> QueueDiscipline:
         """Return the job selection in its order, as a discipline that has no jobs yet."""
@@ -86,13 +112,17 @@ def is_composition(name: str) -> bool:
 def composition_named(name: str) -> Composition:
     """Return the composition of that name: one of the paper's, or NODES+JOBS+ORDER, as ``normal+best-fit+sjf``.
 
+    NODES may be a researcher's own class, as in ``mypolicy.py:Mine+backfill+fcfs``.
+
     Raises:
         UnknownName: if there is none.
     """
     lower = name.lower()
     if lower in COMPOSITIONS:
         return COMPOSITIONS[lower]
-    parts = lower.split("+")
+    parts = name.split("+")
     if len(parts) == 3:
-        return Composition(lower, parts[0], parts[1], SHARED, parts[2])
+        nodes = parts[0] if custom_file(parts[0]) is not None else parts[0].lower()
+        jobs, order = parts[1].lower(), parts[2].lower()
+        return Composition(f"{plain_name(nodes)}+{jobs}+{order}", nodes, jobs, SHARED, order)
     raise UnknownName.among("composition", name, [*COMPOSITIONS, "NODES+JOBS+ORDER"])

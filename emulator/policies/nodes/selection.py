@@ -32,6 +32,7 @@ class NormalNodes:
     """The least loaded nodes, within `limits`."""
 
     accepts: ClassVar[frozenset[RequestKind]] = PLACED_KINDS
+    chooses_nodes: ClassVar[bool] = True
 
     def __init__(self, limits: NodeLimits) -> None:
         self.limits = limits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -28,12 +29,22 @@ def stated_users(topology: Topology) -> tuple[LocalUser, ...]:
 
 
 def empty_nodes(topology: Topology) -> Nodes:
-    """Return the nodes of `topology` without jobs, with the local users that it states.
+    """Return the nodes of `topology` without jobs, with the local users and within the limits that it states.
 
     Raises:
         InvalidInput: if a cluster does not say what is needed.
     """
-    return node_states(topology, stated_users(topology))
+    return within(node_states(topology, stated_users(topology)), stated_limits(topology))
+
+
+def within(nodes: Nodes, limits: NodeLimits) -> Nodes:
+    """Return `nodes` that state what `limits` allow them: their most tasks, and the memory that these may hold."""
+    return tuple([tuple([_within(node, limits) for node in of_cluster]) for of_cluster in nodes])
+
+
+def _within(node: NodeState, limits: NodeLimits) -> NodeState:
+    most = limits.most_jobs if node.most_tasks is None else min(node.most_tasks, limits.most_jobs)
+    return replace(node, most_tasks=most, memory_for_jobs_bytes=math.floor(limits.memory_for_jobs(node)))
 
 
 def stated_limits(topology: Topology) -> NodeLimits:

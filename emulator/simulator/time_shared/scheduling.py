@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy
 
-from emulator.model.errors import ImpossibleRequest, InvalidInput, PolicyFailed
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Placement
-from emulator.policies.nodes.changes import Nodes, joined, without
+from emulator.policies.nodes.changes import Nodes, free_places, joined, without
+from emulator.policies.nodes.checks import check_named_nodes
 from emulator.policies.nodes.compositions import Composition
 from emulator.policies.nodes.forward import ends_ahead
 from emulator.policies.nodes.job_queue import NodeQueue
 from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.nodes.stated import within
 from emulator.policies.protocols import Arrival, Departure, SchedulingEvent, Start, WaitingJob
 from emulator.policies.state import Surroundings, SystemState
 from workloads.shared_node_jobs import SharedNodeJob
@@ -28,8 +30,9 @@ class NodeScheduler:
         self._discipline = composition.discipline()
         self._jobs: dict[int, SharedNodeJob] = {}
         self._placements: dict[int, Placement] = {}
-        sizes = tuple([len(of_cluster) for of_cluster in nodes])
-        self._state = SystemState(sizes, sizes, 0.0, Surroundings(nodes=nodes))
+        nodes = within(nodes, composition.limits(limits))
+        places = free_places(nodes)
+        self._state = SystemState(places, places, 0.0, Surroundings(nodes=nodes))
         # No composition leaves anything to chance; the interface asks for a generator.
         self._rng = numpy.random.default_rng(0)
 
@@ -48,10 +51,15 @@ class NodeScheduler:
 
         Raises:
             ImpossibleRequest: if a job could not.
-            InvalidInput: if a job has no estimate, and the composition needs one.
+            InvalidInput: if a job has no estimate, and the composition needs one, or is of a kind that the policy does
+                not place.
         """
         empty = without(self._state, self._jobs)
         for job in jobs:
+            if job.request.kind not in self._policy.accepts:
+                raise InvalidInput(
+                    f"Job {job.id}: {self._composition.name!r} does not place {job.request.kind} requests."
+                )
             if self._composition.needs_estimates and job.request.estimate_s is None:
                 raise InvalidInput(
                     f"Job {job.id}: estimate_s: {self._composition.name!r} needs the user's estimate of each execution "
@@ -84,20 +92,12 @@ class NodeScheduler:
         starts: list[Start] = []
         for answer in self._discipline.decide(event, state, self._policy, self._rng):
             if isinstance(answer, Start):
-                job = self._jobs[answer.job_id]
-                self._state = joined(self._state, job.id, job.request, _checked(answer, job, self._state))
+                job, nodes = self._jobs[answer.job_id], self._state.surroundings.nodes
+                check_named_nodes(self._composition.nodes, job.request, answer.placement, nodes)
+                self._state = joined(self._state, job.id, job.request, answer.placement)
                 self._placements[job.id] = answer.placement
                 starts.append(answer)
         return starts
-
-
-def _checked(start: Start, job: SharedNodeJob, state: SystemState) -> Placement:
-    """Return the placement of a start, if it names a node for each task, none of them twice."""
-    named = [(component.cluster, node) for component in start.placement.components for node in component.nodes]
-    known = {(cluster, node) for cluster, nodes in enumerate(state.surroundings.nodes) for node in range(len(nodes))}
-    if len(named) != job.tasks or len(set(named)) != len(named) or not known.issuperset(named):
-        raise PolicyFailed(f"Job {job.id}: its placement names the nodes {named}, not {job.tasks} different ones.")
-    return start.placement
 
 
 def _why_never(job: SharedNodeJob, empty: SystemState) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from emulator.broker.state.journal import Journal
-from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.errors import ImpossibleRequest, InvalidInput, PolicyFailed
 from emulator.model.job import JobState
+from emulator.model.project import PROJECT_ROOT
 from emulator.policies.factory import deciders
 from emulator.policies.nodes.stated import stated_limits
 from emulator.policies.replay import replay
@@ -22,8 +23,10 @@ from tests.unit.broker.broker_setup import (
     recorded_decisions,
     recorded_request,
 )
+from tests.unit.broker.own_policies import BEST_FIT, HEAD
 
 MIDDLEWARE = "middleware: {base_s: 5, per_component_s: 1}\n"
+EMPTIEST = (PROJECT_ROOT / "examples" / "policies" / "emptiest_nodes.py").read_text(encoding="utf-8")
 
 
 class SharedSetup(BrokerSetup):
@@ -55,7 +58,8 @@ def starting(setup: BrokerSetup, run: int, tasks: int, **more) -> int:
 
 def differences(setup: BrokerSetup, run: int):
     request = recorded_request(setup, run)
-    made = deciders(request.queue, request.policy, request.scanning, request.seed, limits=stated_limits(setup.topology))
+    limits = stated_limits(setup.topology)
+    made = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources, limits=limits)
     return replay(recorded_decisions(setup, run), made, [8, 8]).differences
 
 
@@ -163,3 +167,91 @@ def test_a_broker_that_comes_back_knows_the_nodes_of_its_jobs(tmp_path: Path) ->
         assert again.east.nodes_claimed + again.west.nodes_claimed == claimed == [["n1", "n2", "n3", "n4"]]
     finally:
         again.close()
+
+
+def begun_with_own(setup: BrokerSetup, source: str, policy: str = "mine.py:Mine", queue: str = "just-first") -> int:
+    return begun(setup, policy, queue, sources={"mine.py": source})
+
+
+def on_first_cluster(nodes: str) -> str:
+    """Return a policy that names these nodes of the first cluster for every job."""
+    return (
+        HEAD
+        + f"""
+
+class Mine:
+    accepts = frozenset({{RequestKind.NON_FIXED}})
+    chooses_nodes = True
+
+    def place(self, request, state):
+        return Placement((Component(0, request.processors, {nodes}),))
+"""
+    )
+
+
+def test_ones_own_class_chooses_nodes_and_each_start_of_a_decision_sees_those_before_it(setup: SharedSetup) -> None:
+    """Two jobs wait for memory. When the four tasks in the west end, both start at once, on different nodes there."""
+    run = begun_with_own(setup, EMPTIEST, "mine.py:EmptiestNodes")
+    first = [starting(setup, run, 4, memory_mb=400), starting(setup, run, 3, memory_mb=400)]
+    assert setup.east.nodes_claimed == [["n2", "n3", "n4"]], "n1 has 204 MB beside its user"
+    waiting = [setup.submit(2, run=run, application="synthetic", memory_mb=200) for _ in range(2)]
+    setup.read_clusters()
+    assert [setup.broker.job(job).state for job in waiting] == [JobState.QUEUED] * 2
+    setup.until(lambda: setup.west.programs)
+    setup.west.programs[0].finish()
+    for job in waiting:
+        setup.until_state(job, JobState.STARTING)
+    assert setup.west.nodes_claimed[0] == ["n1", "n2", "n3", "n4"]
+    assert sorted(setup.west.nodes_claimed[1:]) == [["n1", "n2"], ["n3", "n4"]]
+    decided = [[answer.job_id for answer in decision.answers] for decision in recorded_decisions(setup, run)]
+    assert waiting in decided
+    finish_all(setup, [*first, *waiting])
+    assert differences(setup, run) == ()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ("(1, 9)", r"mine.py:Mine: places a task on node 9 of cluster 0, but there are only 0 to 3\.$"),
+        ("(1, -1)", "places a task on node -1 of cluster 0, but there are only 0 to 3"),
+        ("(2, 2)", "places a task on node 2 of cluster 0 twice"),
+        ("(2,)", "names 1 nodes of cluster 0 for 2 tasks; each task needs a node of its own"),
+        ("()", "names 0 nodes of cluster 0 for 2 tasks"),
+        ("(0, 1)", r"node 0 of cluster 0, which has 204\.8 MB left for a task of 300 MB"),
+    ],
+)
+def test_nodes_that_cannot_be_named_are_one_sentence(setup: SharedSetup, nodes: str, said: str) -> None:
+    run = begun_with_own(setup, on_first_cluster(nodes))
+    with pytest.raises(PolicyFailed, match=said):
+        setup.submit(2, run=run, application="synthetic", memory_mb=300)
+    setup.broker.end_run(run)
+
+
+def test_a_full_node_that_is_named_fails_what_waits_in_one_sentence(setup: SharedSetup) -> None:
+    run = begun_with_own(setup, on_first_cluster("(1, 2)"))
+    running = [starting(setup, run, 2, memory_mb=100) for _ in range(2)]
+    third = setup.submit(2, run=run, application="synthetic", memory_mb=100)
+    setup.until_state(third, JobState.FAILED)
+    said = "mine.py:Mine: places a task on node 1 of cluster 0, which runs 2 tasks and takes no more."
+    assert setup.broker.job(third).reason == said
+    finish_all(setup, running)
+
+
+@pytest.mark.parametrize(
+    ("source", "queue", "said"),
+    [
+        (on_first_cluster("(1, 2)"), "gs", "chooses nodes, so its queue is one of just-first"),
+        (BEST_FIT, "backfill", "goes with a policy that chooses nodes .* or a class of your own"),
+    ],
+)
+def test_ones_own_class_and_a_queue_that_do_not_go_together_are_refused(setup, source, queue, said) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        begun_with_own(setup, source, queue=queue)
+
+
+def test_nodes_that_a_policy_of_clusters_names_are_refused(setup: SharedSetup) -> None:
+    source = on_first_cluster("(1, 2)").replace("    chooses_nodes = True\n", "")
+    run = begun_with_own(setup, source, queue="gs")
+    with pytest.raises(PolicyFailed, match="only a policy with chooses_nodes = True does so"):
+        setup.submit(2, run=run, application="synthetic", memory_mb=100)
+    setup.broker.end_run(run)

@@ -104,6 +104,13 @@ def test_the_wrapper_of_ones_own_class_carries_what_the_class_states():
     assert traits_of_queue(discipline) == QueueTraits(**asdict(carried) | {"has_could_start": True})
 
 
+def test_a_policy_that_chooses_nodes_says_so_and_is_not_wrapped():
+    own = placement_policy(NAME, stating(BEST_FIT, "chooses_nodes = True"))
+    for policy in (placement_policy("normal"), own):
+        assert traits_of_placement(policy).chooses_nodes
+        assert accepting_fixed(policy, None) is policy
+
+
 def test_what_an_object_states_itself_counts_before_what_it_carries():
     assert traits_of_placement(Forwarding()) == PlacementTraits(ignores_time=False, ignores_estimates=True)
 

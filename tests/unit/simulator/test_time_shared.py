@@ -12,12 +12,12 @@ from apps.partners import PATTERNS
 from emulator.model.documents import read_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.local_users import PROFILES, AskedBurst, LocalUser
-from emulator.model.project import TOPOLOGIES
+from emulator.model.project import PROJECT_ROOT, TOPOLOGIES
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import RULES, SocialContract
 from emulator.model.topology import Topology
-from emulator.policies.nodes.compositions import COMPOSITIONS
+from emulator.policies.nodes.compositions import COMPOSITIONS, composition_named
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.simulator.time_shared.engine import SharedNodes
 from emulator.simulator.time_shared.network import SharedNetwork
@@ -344,3 +344,33 @@ def test_a_topology_without_an_interconnect_is_one_sentence():
 def test_local_users_that_cannot_be_are_one_sentence(users, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         simulate_shared(replace(ALONE, users=tuple(users)), [job(1, 1)])
+
+
+OWN = f"{PROJECT_ROOT}/examples/policies/emptiest_nodes.py:EmptiestNodes"
+
+
+def test_ones_own_class_chooses_nodes_and_sees_those_of_earlier_starts():
+    """Both jobs of 2 tasks have nodes of their own; that of 4 joins them, as nodes run four jobs at most."""
+    composition = composition_named(f"{OWN}+Backfill+FCFS")
+    assert composition.name == "emptiest_nodes.py:EmptiestNodes+backfill+fcfs"
+    setting = SharedSetting(small(4), composition=composition)
+    found = simulate_shared(setting, [job(1, 2), job(2, 2), job(3, 4)]).jobs
+    assert [each.nodes for each in found] == [(0, 1), (2, 3), (0, 1, 2, 3)]
+    assert [each.start_s for each in found] == [0.0, 0.0, 0.0]
+
+
+def test_ones_own_class_keeps_the_most_jobs_on_a_node_and_the_contract():
+    """One job on a node: the second waits. The user at node 0 leaves jobs 204 MB there, so a task of 300 MB goes on."""
+    one_job = replace(composition_named(f"{OWN}+just-first+fcfs"), most_jobs=1)
+    first, second = simulate_shared(SharedSetting(small(2), composition=one_job), [job(1, 2), job(2, 2)]).jobs
+    assert second.start_s == pytest.approx(first.finish_s)
+    user = LocalUser(0, PROFILES["internet"])
+    (found,) = simulate_shared(SharedSetting(small(2), (user,), one_job), [job(1, 1, memory_mb=300)]).jobs
+    assert found.nodes == (1,)
+
+
+def test_a_class_that_chooses_no_nodes_is_no_node_selection():
+    of_clusters = f"{PROJECT_ROOT}/examples/policies/one_cluster_first.py:OneClusterFirst"
+    composition = composition_named(f"{of_clusters}+just-first+fcfs")
+    with pytest.raises(InvalidInput, match="is no node selection, because it lacks chooses_nodes = True"):
+        simulate_shared(SharedSetting(small(2), composition=composition), [job(1, 1)])
