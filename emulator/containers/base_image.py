@@ -16,7 +16,7 @@ import docker
 import docker.errors
 
 from emulator.containers import mmdebstrap
-from emulator.containers.building import last_lines, proxy_arguments
+from emulator.containers.building import last_lines, proxy_arguments, readable_credentials
 from emulator.containers.cache import cache_folder
 from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
 from emulator.containers.image_names import BASE_REPOSITORY, PINNED_BY, base_reference, public_image
@@ -40,7 +40,7 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
 
     Raises:
         EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap cannot be fetched or fails; if an image is
-            pinned and cannot be pulled.
+            pinned and cannot be pulled; if the credentials for registries cannot be read.
     """
     image_name = base_reference()
     try:
@@ -63,13 +63,18 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
 
 
 def can_pull(client: docker.DockerClient) -> bool:
-    """Return whether the public image is here or can be pulled."""
+    """Return whether the public image is here or can be pulled.
+
+    Raises:
+        EngineUnavailable: if the credentials for registries cannot be read, without which nothing can be built either.
+    """
     try:
         client.images.get(public_image())
     except docker.errors.ImageNotFound:
         try:
-            client.images.pull(public_image())
-        except (docker.errors.APIError, OSError):
+            with readable_credentials():
+                client.images.pull(public_image())
+        except (docker.errors.DockerException, OSError):
             return False
     return True
 
@@ -79,7 +84,8 @@ def _build_on_public_image(client: docker.DockerClient, tag: str) -> str:
     folder = str(PROJECT_ROOT / "images" / "base")
     try:
         stated = {"PUBLIC_IMAGE": public_image(), **proxy_arguments()}
-        client.images.build(path=folder, tag=tag, buildargs=stated, rm=True, forcerm=True)
+        with readable_credentials():
+            client.images.build(path=folder, tag=tag, buildargs=stated, rm=True, forcerm=True)
         attributes = client.images.get(public_image()).attrs
     except docker.errors.BuildError as error:
         raise EngineUnavailable(f"The base image could not be built: {last_lines(error)}") from error

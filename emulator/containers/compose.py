@@ -42,6 +42,9 @@ PROCESSOR_MEMORY_BYTES: Final = 64 * 1024**2
 
 CLUSTER_MEMORY_BYTES: Final = 512 * 1024**2
 
+SITE_MTU: Final = 1500
+"""Bytes of the largest packet on the network of a site: the shaper of an access link drops larger ones."""
+
 
 def render(rendering: Rendering) -> str:
     """Return the Compose file as text."""
@@ -181,12 +184,24 @@ def volumes(rendering: Rendering) -> dict[str, Any]:
 
 def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None) -> Mapping[str, Any]:
     # The network is not `internal`: Docker's own rules would then drop the packets that the router forwards.
-    return {
+    network: dict[str, Any] = {
         "name": name,
         "driver": "bridge",
         "labels": rendering.labels(role, cluster),
         "ipam": {"driver": "default", "config": [{"subnet": subnet}]},
     }
+    return {**network, **_stated(rendering, cluster)} if rendering.stated_networks else network
+
+
+def _stated(rendering: Rendering, cluster: str | None) -> dict[str, Any]:
+    """Return what a network states so that it does not follow the engine's `default-network-opts`.
+
+    Real clusters are reached over the control network as the engine reaches anything: by IPv6, too, if it has that, and
+    with packets of its size.
+    """
+    closed: dict[str, Any] = {} if rendering.topology.real_clusters else {"enable_ipv6": False}
+    sized: dict[str, Any] = {"driver_opts": {"com.docker.network.driver.mtu": str(SITE_MTU)}} if cluster else {}
+    return {**closed, **sized}
 
 
 def _home(cluster: Cluster) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from typing import Final
 
 from emulator.model.errors import EngineUnavailable
+from emulator.model.escapes import last_line
 
 COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
 """The plugin of version 2, and the older program."""
@@ -34,3 +36,10 @@ def compose_version(command: Sequence[str]) -> str | None:
         return None
     answer = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
     return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def compose_refusal(command: Sequence[str], address: str) -> str:
+    """Return the last line of a Compose command that cannot ask the engine at `address` anything; empty if it can."""
+    environment = {**os.environ, "DOCKER_HOST": address}
+    answer = subprocess.run([*command, "ls", "-q"], capture_output=True, text=True, check=False, env=environment)
+    return "" if answer.returncode == 0 else last_line(answer.stderr)

@@ -30,13 +30,18 @@ def engine_address() -> str:
     """Return the address of the engine: that of the current context if it is a socket of this host, else the usual."""
     if stated := os.environ.get("DOCKER_HOST"):
         return stated
-    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    folder = client_folder()
     context = os.environ.get("DOCKER_CONTEXT") or _entry(folder / "config.json", "currentContext") or _USUAL_CONTEXT
     if context == _USUAL_CONTEXT:
         return USUAL
     kept = folder / "contexts" / "meta" / hashlib.sha256(context.encode()).hexdigest() / "meta.json"
     host = _entry(kept, "Endpoints", "docker", "Host")
     return host if host.startswith(UNIX) else USUAL
+
+
+def client_folder() -> Path:
+    """Return the folder of Docker's client, which holds its configuration and its contexts."""
+    return Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
 
 
 def is_elsewhere(address: str) -> bool:

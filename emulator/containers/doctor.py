@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,9 +16,11 @@ import docker.errors
 import psutil
 
 from emulator.containers import engine, mmdebstrap, this_kernel
+from emulator.containers.building import readable_credentials
 from emulator.containers.compose_command import COMPOSE_COMMANDS, compose_version
 from emulator.containers.engine_machine import machine_size
 from emulator.containers.image_names import PULLED_FROM, base_reference, public_image
+from emulator.containers.images import current_references
 from emulator.containers.obstacles import obstacles
 from emulator.hosts.engine_versions import engine_finding
 from emulator.model.errors import EngineUnavailable
@@ -72,10 +75,23 @@ def _has_base(client: docker.DockerClient) -> bool:
     return True
 
 
+def _has_images(client: docker.DockerClient) -> bool:
+    """Return whether the testbed's images are here as the present sources make them: `up` then makes none."""
+    try:
+        for reference in astuple(current_references(client)):
+            client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
 def _registry(client: docker.DockerClient) -> Finding:
     try:
-        client.images.get_registry_data(public_image())
-    except (docker.errors.APIError, OSError):
+        with readable_credentials():
+            client.images.get_registry_data(public_image())
+    except EngineUnavailable as error:
+        return Finding("registry", False, "no credentials", str(error), needed=not _has_images(client))
+    except (docker.errors.DockerException, OSError):
         remedy = "none needed on Debian, where mmdebstrap makes the base image instead"
         return Finding("registry", False, f"{public_image()} cannot be pulled", remedy)
     return Finding("registry", True, f"{public_image()} can be pulled")
@@ -95,8 +111,9 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
         yield Finding(
             "sch_netem",
             has_netem,
-            f"in {platform.release()}" if has_netem else f"not found in {platform.release()}",
-            "none needed where a guest kernel is possible; else load or install the module sch_netem",
+            f"in {platform.release()}" if has_netem else f"not found in {platform.release()}, or blacklisted",
+            "none needed where a guest kernel is possible; else install the module sch_netem, load it by `modprobe "
+            "sch_netem`, and name it in a file of /etc/modules-load.d",
             needed=not guest_possible,
         )
     yield Finding(

@@ -16,6 +16,7 @@ import docker.errors
 from docker.models.images import Image
 
 from emulator.containers import engine
+from emulator.containers.building import readable_credentials
 from emulator.model.errors import EngineUnavailable
 from emulator.model.records import ImageRecord
 
@@ -41,13 +42,14 @@ def label_contents(client: docker.DockerClient, unlabelled: str, reference: str,
     """
     try:
         packages = " ".join(_installed_packages(client, unlabelled))
-        image, _ = client.images.build(
-            fileobj=io.BytesIO(f"FROM {unlabelled}\n".encode()),
-            tag=reference,
-            labels={**labels, PACKAGES_LABEL: packages},
-            rm=True,
-            forcerm=True,
-        )
+        with readable_credentials():
+            image, _ = client.images.build(
+                fileobj=io.BytesIO(f"FROM {unlabelled}\n".encode()),
+                tag=reference,
+                labels={**labels, PACKAGES_LABEL: packages},
+                rm=True,
+                forcerm=True,
+            )
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise EngineUnavailable(f"The contents of {reference} could not be recorded: {error}.") from error
     _drop_name(client, unlabelled)

@@ -1,7 +1,7 @@
 """The testbed's images: what goes into each, and pulling or building those whose contents changed.
 
-An image's tag is the hash of everything that it is made of, its base's tag included: an image that exists under its
-tag is up to date, and a build with nothing to do only reads the sources. Each is also tagged ``dev``.
+An image's tag is the hash of everything that it is made of, its base's tag and the architecture included: an image that
+exists under its tag is up to date, and a build with nothing to do only reads the sources. Each is also tagged ``dev``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import docker
 import docker.errors
 
 from emulator.containers import base_image, wheels
-from emulator.containers.building import last_lines, proxy_arguments
+from emulator.containers.building import last_lines, proxy_arguments, readable_credentials
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
-from emulator.containers.image_registry import named_folder, pull, push
+from emulator.containers.image_registry import architecture_of, named_folder, pull, push
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.rendering import ImageReferences
 from emulator.containers.state import MAKING_IMAGES, exclusive
@@ -60,18 +60,23 @@ class Recipe:
         return digest.hexdigest()[:_TAG_LENGTH]
 
 
-def node_recipe() -> Recipe:
-    """Return the recipe of a cluster: entry point, applications, and the modules of the emulator that run in a node."""
+def node_recipe(architecture: str) -> Recipe:
+    """Return the recipe of a cluster: entry point, applications, and the modules of the emulator that run in a node.
+
+    `architecture` is that of the processors that it is for, as the engine calls it (``x86_64``). Here and in the other
+    recipes it is a part of the tag, so that no registry gives an image to a machine that cannot run it.
+    """
     sources = [PROJECT_ROOT / "emulator" / "__init__.py", PROJECT_ROOT / "emulator" / "containers" / "wan" / "probe.py"]
     sources += [PROJECT_ROOT / "emulator" / "model" / f"{module}.py" for module in _NODE_MODEL]
     sources += sorted((PROJECT_ROOT / "emulator" / "model" / "time_sharing").glob("*.py"))
     inside = {f"source/{path.relative_to(PROJECT_ROOT)}": path for path in sources}
-    return Recipe("node", _folder("images/node") | _folder("apps", "source/apps") | inside)
+    files = _folder("images/node") | _folder("apps", "source/apps") | inside
+    return Recipe("node", files, decided_by=architecture)
 
 
-def wan_recipe() -> Recipe:
+def wan_recipe(architecture: str) -> Recipe:
     """Return the recipe of the router."""
-    return Recipe("wan", _folder("images/wan"))
+    return Recipe("wan", _folder("images/wan"), decided_by=architecture)
 
 
 def broker_recipe(architecture: str) -> Recipe:
@@ -105,9 +110,8 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
                 client.images.get(each).tag(each.rpartition(":")[0], tag=LATEST)
             return references
         base = base_image.ensure(client, observe)
-        architecture = str(client.info()["Architecture"])
-        recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
-        node, wan, broker = run_concurrently([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
+        made = [partial(_ensure, client, recipe, base, observe) for recipe in _recipes(client)]
+        node, wan, broker = run_concurrently(made)
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
@@ -140,9 +144,9 @@ def _is_here(client: docker.DockerClient, reference: str, folder: str, observe: 
     return True
 
 
-def prometheus_recipe() -> Recipe:
+def prometheus_recipe(architecture: str) -> Recipe:
     """Return the recipe of the monitor's Prometheus."""
-    return Recipe("prometheus", _folder("images/prometheus"))
+    return Recipe("prometheus", _folder("images/prometheus"), decided_by=architecture)
 
 
 def ensure_prometheus(client: docker.DockerClient, observe: Observer) -> str:
@@ -152,7 +156,8 @@ def ensure_prometheus(client: docker.DockerClient, observe: Observer) -> str:
         EngineUnavailable: if it cannot be built.
     """
     with exclusive(MAKING_IMAGES, wait=True):
-        return _ensure(client, prometheus_recipe(), base_image.ensure(client, observe), observe)
+        recipe = prometheus_recipe(architecture_of(client))
+        return _ensure(client, recipe, base_image.ensure(client, observe), observe)
 
 
 def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str:
@@ -161,7 +166,7 @@ def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str
     Raises:
         EngineUnavailable: if it cannot be built.
     """
-    base, recipe = base_image.ensure(client, observe), node_recipe()
+    base, recipe = base_image.ensure(client, observe), node_recipe(architecture_of(client))
     reference = f"{IMAGE_REPOSITORY}/{recipe.name}-compiler:{LATEST}"
     _build(client, recipe, base, reference, stage="compiler")
     return reference
@@ -170,9 +175,14 @@ def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str
 def current_references(client: docker.DockerClient) -> ImageReferences:
     """Return the references that the images would have if they were built from the present sources. Build nothing."""
     base = base_reference()
-    recipes = (node_recipe(), wan_recipe(), broker_recipe(str(client.info()["Architecture"])))
-    node, wan, broker = (f"{IMAGE_REPOSITORY}/{recipe.name}:{recipe.tag(base)}" for recipe in recipes)
+    node, wan, broker = (f"{IMAGE_REPOSITORY}/{recipe.name}:{recipe.tag(base)}" for recipe in _recipes(client))
     return ImageReferences(node=node, wan=wan, broker=broker)
+
+
+def _recipes(client: docker.DockerClient) -> tuple[Recipe, Recipe, Recipe]:
+    """Return the recipes of node, router and broker for the processors of an engine."""
+    architecture = architecture_of(client)
+    return node_recipe(architecture), wan_recipe(architecture), broker_recipe(architecture)
 
 
 def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Observer) -> str:
@@ -193,16 +203,17 @@ def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Obs
 def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: str, stage: str | None = None) -> None:
     context = _context(recipe.files | recipe.late())
     try:
-        client.images.build(
-            fileobj=context,
-            custom_context=True,
-            encoding="gzip",
-            tag=reference,
-            target=stage,
-            buildargs={"BASE": base, **proxy_arguments()},
-            rm=True,
-            forcerm=True,
-        )
+        with readable_credentials():
+            client.images.build(
+                fileobj=context,
+                custom_context=True,
+                encoding="gzip",
+                tag=reference,
+                target=stage,
+                buildargs={"BASE": base, **proxy_arguments()},
+                rm=True,
+                forcerm=True,
+            )
     except docker.errors.BuildError as error:
         raise EngineUnavailable(f"The image {reference} could not be built: {last_lines(error)}") from error
     except docker.errors.APIError as error:

@@ -27,6 +27,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.rendering import ImageReferences, Rendering
 from emulator.containers.state import (
     HOSTS_AND_OWNERS,
+    STATED_NETWORKS,
     TOKEN_FILE,
     TestbedRecord,
     TestbedSpec,
@@ -57,6 +58,7 @@ def write_rendered(client: docker.DockerClient, testbed: TestbedState) -> None:
         agent=testbed.record.agent,
         central_engine=engine.engine_id(information),
         owned_volumes=testbed.record.generation >= HOSTS_AND_OWNERS,
+        stated_networks=testbed.record.generation >= STATED_NETWORKS,
     )
     _write(testbed.compose_file, render(rendering))
     _write_host_files(testbed, rendering)

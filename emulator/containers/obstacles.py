@@ -9,7 +9,7 @@ from typing import Any, Final
 import docker
 
 from emulator.containers import this_kernel
-from emulator.containers.compose_command import compose_command, compose_version
+from emulator.containers.compose_command import compose_command, compose_refusal, compose_version
 from emulator.containers.docker_address import TAKE_OWN_ENGINE, engine_address, is_elsewhere
 from emulator.containers.state import state_root
 from emulator.hosts.engine_options import NO_REMAP, user_namespaces
@@ -21,7 +21,9 @@ GUARDED_FROM: Final = (28, 2)
 """The engine that drops packets to a container unless they come in over the bridge of its own network."""
 
 PLUGIN_NEEDED_FROM: Final = (1, 44)
-"""The least version of an engine's API that docker-compose 1.x does not speak any more."""
+"""The least version of an engine's API that docker-compose 1.x and old plugins do not speak any more."""
+
+NEW_PLUGIN: Final = "install the present plugin: docker-compose-plugin of docker.com, docker-compose-v2 on Ubuntu"
 
 BRIDGE_FILTER_OFF: Final = "`sysctl -w net.bridge.bridge-nf-call-iptables=0`"
 
@@ -35,9 +37,10 @@ def obstacles(client: docker.DockerClient, address: str = "") -> Iterator[Findin
     The engine is the one at `address`, if that is given, and otherwise the one that ``DOCKER_HOST`` names.
     """
     version, information = client.version(), client.info()
-    yield from _engine(version, address or engine_address())
+    address = address or engine_address()
+    yield from _engine(version, address)
     yield from user_namespaces(information.get("SecurityOptions") or (), f"{NO_REMAP}, or use rootless Docker")
-    yield from _compose(version)
+    yield from _compose(version, address)
     if this_kernel.is_of(information):
         yield from _link_modules()
         yield from _bridge_filter(version)
@@ -59,22 +62,31 @@ def _engine(version: Mapping[str, Any], address: str) -> Iterator[Finding]:
         yield Finding("Podman's engine", False, "carries no testbed", "use Docker's", needed=True)
 
 
-def _compose(version: Mapping[str, Any]) -> Iterator[Finding]:
+def _compose(version: Mapping[str, Any], address: str) -> Iterator[Finding]:
+    """Ask a plugin itself whether it speaks to the engine: its version does not tell."""
     if version_numbers(str(version.get("MinAPIVersion") or "1.12")) < PLUGIN_NEEDED_FROM:
         return
     try:
-        found = compose_version(compose_command())
+        command = compose_command()
     except EngineUnavailable:
         return  # said elsewhere
-    if found is not None and version_numbers(found) < (2,):
-        remedy = "install the plugin: docker-compose-plugin of docker.com, docker-compose-v2 on Ubuntu"
-        yield Finding("docker-compose", False, f"{found} is too old for this engine", remedy, needed=True)
+    found = compose_version(command)
+    if found is None or is_elsewhere(address):
+        return  # said elsewhere
+    if () < version_numbers(found) < (2,):
+        yield Finding("docker-compose", False, f"{found} is too old for this engine", NEW_PLUGIN, needed=True)
+    elif refusal := compose_refusal(command, address):
+        what = f"{found} does not speak to this engine: {refusal}"
+        yield Finding(" ".join(command), False, what, NEW_PLUGIN, needed=True)
 
 
 def _link_modules() -> Iterator[Finding]:
     missing = this_kernel.missing_for_links()
     if missing:
-        remedy = "install linux-modules-extra-$(uname -r), on Fedora kernel-modules-extra"
+        remedy = (
+            "install linux-modules-extra-$(uname -r), on Fedora kernel-modules-extra; `modprobe` what is installed and "
+            "blacklisted, and name it in a file of /etc/modules-load.d"
+        )
         yield Finding(
             "kernel modules", False, f"are missing for access links: {', '.join(missing)}", remedy, needed=True
         )

@@ -31,7 +31,8 @@ class Rendering:
     memory of the host, and `owner` the number of the user who brings it up. `routes` are the ways to the heads of real
     clusters, for those whose topology does not say all, and `agent` is the ssh-agent that some of them need.
     `central_engine` is the ID of the central host's engine; empty if that says none. Of `owned_volumes` each states the
-    owner and that ID, as containers do.
+    owner and that ID, as containers do. With `stated_networks`, the networks say themselves that they have no IPv6, and
+    those of sites how large their packets are, whatever the engine is set to.
     """
 
     topology: Topology
@@ -47,6 +48,7 @@ class Rendering:
     agent: AgentSocket | None = None
     central_engine: str = ""
     owned_volumes: bool = True
+    stated_networks: bool = True
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:

@@ -45,9 +45,12 @@ MAKING_IMAGES: Final = "making_images"
 HOSTS_AND_OWNERS: Final = 2
 """The generation from which on a broker is told which host carries which cluster, and volumes state their owner."""
 
-GENERATION: Final = HOSTS_AND_OWNERS
+STATED_NETWORKS: Final = 3
+"""The generation from which on networks state that they have no IPv6, and those of sites the size of their packets."""
+
+GENERATION: Final = STATED_NETWORKS
 """That of a testbed that is brought up now. One that stands keeps its own: the broker of an older image refuses a
-setting that it does not know, and Compose may want to make a volume with other labels anew, without what it holds."""
+setting that it does not know, and Compose may want to make a volume or network that states something else anew."""
 
 
 class ClusterRecord(DocumentModel):

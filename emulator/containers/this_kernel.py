@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 _LOADED: Final = Path("/sys/module")
 _MODULES: Final = Path("/lib/modules")
 _CONFIGURATION: Final = Path("/proc/config.gz")
-
+_RULES: Final = (Path("/usr/lib/modprobe.d"), Path("/run/modprobe.d"), Path("/etc/modprobe.d"))
+"""The folders of modprobe's rules. Of files with one name it reads the one in the last of these folders."""
 
 _BRIDGES: Final = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 
@@ -31,7 +33,10 @@ def is_of(information: Mapping[str, Any]) -> bool:
 
 
 def has_netem() -> bool:
-    """Return whether this kernel has sch_netem built in, loaded or as a module; where it has not, a guest forwards."""
+    """Return whether this kernel has sch_netem built in, loaded or as a module that it loads by itself.
+
+    Where it has not, a guest forwards.
+    """
     return _is_there("sch_netem", "CONFIG_NET_SCH_NETEM") is True
 
 
@@ -49,13 +54,17 @@ def filters_bridges() -> bool:
 
 
 def _is_there(module: str, option: str) -> bool | None:
-    """Return whether this kernel has a module, which its configuration calls `option`; None if that is not visible."""
+    """Return whether this kernel has a module, which its configuration calls `option`; None if that is not visible.
+
+    One that is blacklisted is there only once somebody has loaded it: the kernel does not load it when it is needed.
+    """
     if (_LOADED / module).is_dir():
         return True
-    listings = [_MODULES / platform.release() / name for name in ("modules.dep", "modules.builtin")]
-    listed = [listing.read_text(errors="replace") for listing in listings if listing.is_file()]
-    if any(f"/{module}.ko" in text for text in listed):
-        return True
+    listings = [_MODULES / platform.release() / name for name in ("modules.builtin", "modules.dep")]
+    listed = {listing.name: listing.read_text(errors="replace") for listing in listings if listing.is_file()}
+    for name, text in listed.items():
+        if f"/{module}.ko" in text:
+            return name == "modules.builtin" or not _is_blacklisted(module)
     if not _CONFIGURATION.is_file():
         return False if listed else None
     stated = gzip.decompress(_CONFIGURATION.read_bytes()).decode("ascii", errors="replace").splitlines()
@@ -63,3 +72,13 @@ def _is_there(module: str, option: str) -> bool | None:
         return True
     # As a module it may be somewhere that is not visible here.
     return None if f"{option}=m" in stated and not listed else False
+
+
+def _is_blacklisted(module: str) -> bool:
+    """Return whether modprobe's rules forbid that a module is loaded by itself, as far as they can be read."""
+    files = {file.name: file for folder in _RULES for file in folder.glob("*.conf")}
+    lines: list[str] = []
+    for file in files.values():
+        with suppress(OSError):
+            lines += file.read_text(encoding="utf-8", errors="replace").splitlines()
+    return any(line.replace("-", "_").split()[:2] == ["blacklist", module] for line in lines)

@@ -9,6 +9,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +39,11 @@ def fetch(requirements: Path, architecture: str) -> list[Path]:
 
 
 def _download(requirements: Path, architecture: str, folder: Path) -> None:
+    if find_spec("pip") is None:
+        raise EngineUnavailable(
+            "The broker's packages could not be fetched: pip is missing (install pip into this environment: "
+            "`uv pip install pip`)."
+        )
     platforms = [f"--platform={floor}_{architecture}" for floor in _GLIBC_FLOORS]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:", f"--dest={folder}"]
     command += ["--no-deps", "--require-hashes", f"--requirement={requirements}"]

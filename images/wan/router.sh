@@ -14,11 +14,20 @@ state=/run/wan
 mkdir -p "$state"
 rm -rf "${state:?}"/*
 
+# What tc said first of what it could not do.
+refusal=
+try() {
+    answer=$("$@" 2>&1) || {
+        refusal=${refusal:-$(echo "$answer" | head -n 1)}
+        return 1
+    }
+}
+
 host_has_netem() {
-    tc qdisc add dev lo root handle 1: prio 2>/dev/null || return 1
+    try tc qdisc add dev lo root handle 1: prio || return 1
     has=yes
-    tc qdisc add dev lo parent 1:1 netem 2>/dev/null || has=
-    tc filter add dev lo parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1 2>/dev/null || has=
+    try tc qdisc add dev lo parent 1:1 netem || has=
+    try tc filter add dev lo parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1 || has=
     tc qdisc del dev lo root
     [ -n "$has" ]
 }
@@ -28,9 +37,14 @@ if [ "$backend" = auto ]; then
     if host_has_netem; then backend=kernel; else backend=uml; fi
 fi
 case $backend in
-    kernel) host_has_netem || { echo "The host's kernel has no sch_netem (or no sch_prio or cls_u32): use uml or auto." >&2; exit 1; } ;;
+    kernel) host_has_netem || {
+        echo "The host's kernel has no sch_netem (or no sch_prio or cls_u32), as tc says ($refusal):" \
+            "use uml or auto." >&2
+        exit 1
+    } ;;
     uml) command -v linux.uml >/dev/null || {
-        echo "This host's kernel has no sch_netem, and User-Mode Linux does not exist for its processors." >&2
+        echo "This host's kernel has no sch_netem${refusal:+ (tc: $refusal)}, and User-Mode Linux does not" \
+            "exist for its processors." >&2
         exit 1
     } ;;
     *) echo "WAN_BACKEND must be kernel, uml or auto, not '$backend'." >&2; exit 1 ;;

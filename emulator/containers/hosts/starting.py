@@ -67,6 +67,7 @@ def _compose(client: Client, testbed: TestbedState, compose: Callable[..., None]
     hosts = testbed.record.hosts
     if not isinstance(client, HostEngines) or hosts is None:
         compose(testbed.names.compose_project, testbed.compose_file)
+        _refuse_ipv6(client, testbed)
         return
     # Images that were removed have been replaced by the present ones, which the record says.
     testbed = replace(testbed, record=state.record_of(testbed.record.name) or testbed.record)
@@ -75,6 +76,7 @@ def _compose(client: Client, testbed: TestbedState, compose: Callable[..., None]
     carrying = hosts.carrying
     send_images(engines, [record.host.name for record in carrying], [node_image], ignore)
     _make_networks(engines, testbed)
+    _refuse_ipv6(engines, testbed)
 
     def on_host(record: HostRecord) -> None:
         there = engines.engines[record.host.name]
@@ -88,6 +90,22 @@ def _compose(client: Client, testbed: TestbedState, compose: Callable[..., None]
             list(pool.map(on_host, carrying))
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"A host refuses a part of the testbed: {error.explanation or error}.") from error
+
+
+def _refuse_ipv6(client: Client, testbed: TestbedState) -> None:
+    """Refuse a network that got IPv6 although it states that it has none: docker-compose 1.29 does not pass that on.
+
+    A testbed of an earlier generation, or with real clusters, states nothing of it.
+    """
+    networks = rendered_document(testbed)["networks"].values()
+    closed = {stated["name"] for stated in networks if stated.get("enable_ipv6") is False}
+    for network in engine.networks_of(client, testbed.record.name):
+        if network.name in closed and network.attrs.get("EnableIPv6"):
+            raise EngineUnavailable(
+                f"The network {network.name} has IPv6, by which jobs would reach the host, because the engine gives it "
+                "to every network (take com.docker.network.enable_ipv6 out of `default-network-opts` in "
+                "/etc/docker/daemon.json and restart the engine, or install the present plugin `docker compose`)."
+            )
 
 
 def overlay_addresses(subnet: str) -> tuple[str, str]:

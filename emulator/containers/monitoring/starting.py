@@ -12,6 +12,7 @@ import docker.errors
 import httpx
 
 from emulator.containers import engine, state
+from emulator.containers.building import readable_credentials
 from emulator.containers.free_addresses import free_port
 from emulator.containers.hosts.connecting import engine_of
 from emulator.containers.hosts.engines import Client, HostEngines
@@ -126,15 +127,16 @@ def _pull(client: docker.DockerClient, image: str, observe: Observer) -> None:
     """Pull an image unless it is here.
 
     Raises:
-        EngineUnavailable: if that fails.
+        EngineUnavailable: if that fails, or the credentials for registries cannot be read.
     """
     try:
         client.images.get(image)
     except docker.errors.ImageNotFound:
         observe(ProgressStep("images", f"pulling {image}"))
         try:
-            client.images.pull(image)
-        except (docker.errors.APIError, OSError) as error:
+            with readable_credentials():
+                client.images.pull(image)
+        except (docker.errors.DockerException, OSError) as error:
             raise EngineUnavailable(
                 f"The image {image} of Grafana is neither here nor can it be pulled (name another one by "
                 f"{GRAFANA_NAMED_BY}, or leave --grafana out)."

@@ -54,7 +54,9 @@ class ControlGroups:
             return None
         mounts = dict(_mounts(proc / "self" / "mountinfo"))
         folder = partial(_folder, groups, mounts)
-        unified, cpu = folder(UNIFIED), folder("cpu")
+        # Beside groups of version 1, that of version 2 may be the one of the runtime that started the container.
+        unified = folder(UNIFIED) if container_id in groups.get(UNIFIED, "") else None
+        cpu = folder("cpu")
         quotas = (cpu, mounts.get("cpu")) if cpu is not None else (unified, mounts.get(UNIFIED))
         device = None if address is None else device_of(address, process / "net" / "route")
         return cls(process, unified, cpu, folder("cpuacct"), tuple(_above(*quotas)), device)

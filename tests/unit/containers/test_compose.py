@@ -87,6 +87,28 @@ def test_no_network_is_internal_because_the_engine_would_drop_what_the_router_fo
     assert not any(network.get("internal") for network in document["networks"].values())
 
 
+def test_no_network_has_ipv6_whatever_the_engine_gives_by_itself(document: dict[str, Any]) -> None:
+    assert all(network["enable_ipv6"] is False for network in document["networks"].values())
+
+
+def test_the_networks_of_sites_carry_frames_of_ethernets_size_whatever_the_engine_is_set_to(
+    document: dict[str, Any],
+) -> None:
+    sites = [network for key, network in document["networks"].items() if key.startswith("site-")]
+    assert all(site["driver_opts"] == {"com.docker.network.driver.mtu": "1500"} for site in sites)
+
+
+def test_beside_real_clusters_the_control_network_is_as_the_engine_makes_it() -> None:
+    networks = yaml.safe_load(render(half_real()))["networks"]
+    assert not {"enable_ipv6", "driver_opts"} & networks["control"].keys()
+    assert "driver_opts" in networks["site-a"]
+
+
+def test_the_networks_of_a_testbed_that_stands_are_not_stated_anew() -> None:
+    networks = yaml.safe_load(render(replace(rendering_of("mini"), stated_networks=False)))["networks"]
+    assert not any({"enable_ipv6", "driver_opts"} & network.keys() for network in networks.values())
+
+
 def test_the_api_is_published_on_loopback_only(document: dict[str, Any]) -> None:
     published = [port for service in document["services"].values() for port in service.get("ports", [])]
     assert published == ["127.0.0.1:8470:8460"]

@@ -145,6 +145,22 @@ def test_a_stopped_process_of_a_container_is_found(host, has_groups, state, is_s
     assert groups.has_stopped_process() is is_stopped
 
 
+def test_beside_groups_of_version_1_the_runtimes_group_of_version_2_is_not_the_containers(host):
+    host.has_groups_of_version_1()
+    with (host.proc / str(PROCESS) / "cgroup").open("a") as groups:
+        groups.write("0::/system.slice/containerd.service\n")
+    with (host.proc / "self" / "mountinfo").open("a") as mounts:
+        mounts.write(f"40 23 0:26 / {host.folder}/cg rw - cgroup2 cgroup2 rw\n")
+    host.write("cg/system.slice/containerd.service/cpu.pressure", PRESSURE.format(3_000_000))
+    host.write("cg/system.slice/containerd.service/cgroup.procs", "77\n")
+    host.write("proc/77/stat", "77 (another) T 1 77")
+    groups_found = ControlGroups.of(PROCESS, CONTAINER, host.proc)
+    assert groups_found is not None
+    assert groups_found.counters().host_cpu_wait_s is None
+    assert groups_found.counters().host_cpu_s == 1.5
+    assert not groups_found.has_stopped_process()
+
+
 def test_a_process_that_is_not_the_containers_is_not_taken_for_it(host):
     """As where the engine is in a virtual machine: its process numbers are other processes' here."""
     host.has_unified_groups()

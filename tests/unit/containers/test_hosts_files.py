@@ -18,6 +18,7 @@ import yaml
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.compose import render
+from emulator.containers.hosts import starting
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.hosts.starting import overlay_addresses, packed_keys
 from emulator.containers.mounted_files import rendered_files, restore_files, write_rendered
@@ -37,6 +38,7 @@ from emulator.containers.state import (
 from emulator.hosts.inventory import Host
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import document_text
+from emulator.model.errors import EngineUnavailable
 
 PLAN = AddressPlan(111)
 NAMES = PartNames("lab")
@@ -154,6 +156,42 @@ def test_volumes_state_the_same_in_testbeds_of_this_generation(testbed: TestbedS
         assert len(made) == 1 + len(MINI.cluster_names)
         # Compose may want to make a volume anew whose labels have changed.
         assert all((stated.items() <= volume["labels"].items()) is (generation == GENERATION) for volume in made)
+
+
+@pytest.mark.parametrize(("generation", "stated"), [(GENERATION, True), (2, False), (1, False)])
+def test_only_testbeds_of_this_generation_state_what_their_networks_have(
+    testbed: TestbedState, generation: int, stated: bool
+) -> None:
+    record = testbed.record.model_copy(update={"generation": generation})
+    write_rendered(ENGINES, replace(testbed, record=record))
+    networks = yaml.safe_load(testbed.compose_file.read_text())["networks"].values()
+    assert all(("enable_ipv6" in network) is stated for network in networks)
+
+
+def on_one_host(testbed: TestbedState, generation: int) -> TestbedState:
+    """The same testbed on one host, with its Compose file."""
+    record = testbed.record.model_copy(update={"generation": generation, "hosts": None})
+    alone = replace(testbed, record=record)
+    write_rendered(ENGINES, alone)
+    return alone
+
+
+def engine_with(network: str, *, ipv6: bool) -> Any:
+    """A double of an engine that made `network`, of the testbed or of its monitor."""
+    made = SimpleNamespace(name=network, attrs={"EnableIPv6": ipv6})
+    return SimpleNamespace(networks=SimpleNamespace(list=lambda filters: [made]))
+
+
+def test_a_network_that_got_ipv6_all_the_same_is_refused(
+    testbed: TestbedState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting.engine, "compose_up", lambda project, file: None)
+    alone = on_one_host(testbed, GENERATION)
+    with pytest.raises(EngineUnavailable, match=r"^The network lab-control has IPv6, .*`default-network-opts`"):
+        starting.start_containers(engine_with("lab-control", ipv6=True), alone)
+    starting.start_containers(engine_with("lab-control", ipv6=False), alone)
+    starting.start_containers(engine_with("lab-monitor", ipv6=True), alone)
+    starting.start_containers(engine_with("lab-control", ipv6=True), on_one_host(testbed, 2))
 
 
 def test_a_file_for_each_host_with_limits_after_its_memory(testbed: TestbedState) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,14 @@ import pytest
 
 from emulator.containers import base_image, engine, image_contents, image_names, image_registry
 from emulator.containers.broker_settings import PAGE_FOLDER
-from emulator.containers.images import Recipe, broker_recipe, ensure_images, node_recipe
+from emulator.containers.images import (
+    Recipe,
+    broker_recipe,
+    ensure_images,
+    node_recipe,
+    prometheus_recipe,
+    wan_recipe,
+)
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 
@@ -42,7 +50,7 @@ def test_the_tag_changes_when_a_file_moves(tmp_path: Path) -> None:
 
 
 def test_a_node_holds_of_the_emulator_only_what_runs_inside_it() -> None:
-    held = {place for place in node_recipe().files if place.startswith("source/emulator")}
+    held = {place for place in node_recipe("x86_64").files if place.startswith("source/emulator")}
     names = ("__init__", "clock", "compilation", "errors", "point_costs", "units")
     shared = ("__init__", "arbiter", "local_work", "processor", "rates", "rules", "task")
     names += tuple(f"time_sharing/{name}" for name in shared)
@@ -83,7 +91,11 @@ def test_the_broker_reads_descriptors_with_the_standard_library_alone(tmp_path: 
 
 def test_the_brokers_pinned_wheels_belong_to_its_images_tag() -> None:
     assert broker_recipe("x86_64").files["requirements.txt"] == PROJECT_ROOT / "images/broker/requirements.txt"
-    assert broker_recipe("x86_64").tag("base") != broker_recipe("aarch64").tag("base")
+
+
+@pytest.mark.parametrize("of", [node_recipe, wan_recipe, broker_recipe, prometheus_recipe])
+def test_an_image_for_other_processors_has_another_tag(of: Callable[[str], Recipe]) -> None:
+    assert of("x86_64").tag("base") != of("aarch64").tag("base")
 
 
 class Images:
@@ -137,13 +149,16 @@ def test_what_names_no_folder_of_a_registry_is_refused(prefix: str) -> None:
 
 
 class Registry:
-    """An engine without images, and a registry that has those whose repository is in `held`; nothing can be built."""
+    """An engine without images, and a registry that has those whose repository is in `held`; nothing can be built.
 
-    def __init__(self, held: set[str]) -> None:
-        self.held, self.here, self.images = held, set[str](), self
+    The registry's images are for amd64, whatever `architecture` the engine has.
+    """
+
+    def __init__(self, held: set[str], architecture: str = "x86_64") -> None:
+        self.held, self.here, self.images, self.architecture = held, set[str](), self, architecture
 
     def info(self) -> dict[str, str]:
-        return {"Architecture": "x86_64"}
+        return {"Architecture": self.architecture}
 
     def get(self, reference: str) -> SimpleNamespace:
         if reference not in self.here:
@@ -153,7 +168,9 @@ class Registry:
     def pull(self, repository: str, tag: str) -> SimpleNamespace:
         if repository not in self.held:
             raise docker.errors.ImageNotFound(f"manifest for {repository}:{tag} not found")
-        return SimpleNamespace(tag=lambda repository, tag: self.here.add(f"{repository}:{tag}"))
+        return SimpleNamespace(
+            attrs={"Architecture": "amd64"}, tag=lambda repository, tag: self.here.add(f"{repository}:{tag}")
+        )
 
 
 def test_what_a_registry_has_is_pulled_and_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +181,17 @@ def test_what_a_registry_has_is_pulled_and_not_built(monkeypatch: pytest.MonkeyP
         *(references.node, references.wan, references.broker),
         *(f"multicluster-testbed/{name}:dev" for name in ("node", "wan", "broker")),
     }
+
+
+def test_an_image_for_other_processors_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTBED_IMAGES", "registry.example/group")
+    monkeypatch.setattr(base_image, "ensure", lambda client, observe: pytest.fail("the base is made"))
+    client = Registry({f"registry.example/group/{name}" for name in ("node", "wan", "broker")}, "aarch64")
+    said: list[str] = []
+    with pytest.raises(pytest.fail.Exception, match="the base is made"):
+        ensure_images(client, lambda step: said.append(step.detail))
+    assert not client.here
+    assert "registry.example/group/node is for processors of amd64 there; it is built" in said
 
 
 def test_nothing_is_pulled_unless_a_registry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from docker.credentials.errors import StoreError
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.broker_settings import BROKER_PORT
@@ -136,6 +137,20 @@ def test_an_image_that_cannot_be_had_is_named_with_a_remedy() -> None:
 
     client: Any = SimpleNamespace(images=SimpleNamespace(get=missing, pull=missing))
     with pytest.raises(EngineUnavailable, match=r"ours/grafana:2 of Grafana .* TESTBED_GRAFANA_IMAGE"):
+        starting._pull(client, "ours/grafana:2", lambda step: None)
+
+
+def test_credentials_that_cannot_be_read_are_not_taken_for_a_missing_image() -> None:
+    import docker.errors
+
+    def missing(*given: object) -> None:
+        raise docker.errors.ImageNotFound("no such image")
+
+    def refuse(*given: object) -> None:
+        raise docker.errors.DockerException("Credentials store error") from StoreError("helper not installed")
+
+    client: Any = SimpleNamespace(images=SimpleNamespace(get=missing, pull=refuse))
+    with pytest.raises(EngineUnavailable, match=r"credentials .* cannot be read: helper not installed \("):
         starting._pull(client, "ours/grafana:2", lambda step: None)
 
 

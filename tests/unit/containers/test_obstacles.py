@@ -12,6 +12,7 @@ import pytest
 
 from emulator.containers import obstacles, this_kernel
 from emulator.containers.building import proxy_arguments
+from emulator.containers.compose_command import compose_refusal
 from emulator.containers.obstacles import file_system_of, refuse_obstacles
 from emulator.model.errors import EngineUnavailable
 
@@ -42,6 +43,7 @@ def good_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(this_kernel, "filters_bridges", lambda: False)
     monkeypatch.setattr(obstacles, "compose_command", lambda: ("docker", "compose"))
     monkeypatch.setattr(obstacles, "compose_version", lambda command: "v2.40.3")
+    monkeypatch.setattr(obstacles, "compose_refusal", lambda command, address: "")
     monkeypatch.setattr(obstacles, "state_root", lambda: tmp_path)
 
 
@@ -99,11 +101,34 @@ def test_podman_s_engine_is_refused():
     assert found(Engine(name="Podman Engine", number="5.4.0", least_api="1.24")) == {"Podman's engine": True}
 
 
-@pytest.mark.parametrize(("version", "least_api", "refused"),
-                         [("1.29.2", "1.44", True), ("1.29.2", "1.24", False), ("2.5.0", "1.44", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("version", "least_api", "refused"),
+    [("1.29.2", "1.44", True), ("1.29.2", "1.24", False), ("2.40.3", "1.44", False), ("dev", "1.44", False)],
+)
 def test_a_compose_that_does_not_speak_to_the_engine_is_refused(monkeypatch, version, least_api, refused):
     monkeypatch.setattr(obstacles, "compose_version", lambda command: version)
     assert found(Engine(least_api=least_api)) == ({"docker-compose": True} if refused else {})
+
+
+def test_a_plugin_that_does_not_speak_to_the_engine_is_refused_in_its_own_words(monkeypatch, tmp_path: Path):
+    """As version 2.5.0 before Engine 29: only a command that asks the engine something tells."""
+    plugin = tmp_path / "docker"
+    plugin.write_text(
+        '#!/bin/sh\n[ "$*" = "compose ls -q" ] || exit 2\n'
+        'echo "Error: client version 1.42 of $DOCKER_HOST is too old." >&2; exit 1\n'
+    )
+    plugin.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(obstacles, "compose_refusal", compose_refusal)
+    with pytest.raises(
+        EngineUnavailable,
+        match=r"docker compose v2\.40\.3 does not speak to this engine: "
+        r"Error: client version 1\.42 of unix:///run/one\.sock is too old \(install the present plugin: ",
+    ):
+        refuse_obstacles(cast(docker.DockerClient, Engine()), "unix:///run/one.sock")
+    assert found(Engine(least_api="1.24")) == {}
+    plugin.write_text("#!/bin/sh\nexit 0\n")
+    assert found(Engine()) == {}
 
 
 def test_modules_that_the_kernel_lacks_are_named(monkeypatch):

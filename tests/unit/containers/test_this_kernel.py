@@ -18,6 +18,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(this_kernel, "_LOADED", tmp_path / "module")
     monkeypatch.setattr(this_kernel, "_MODULES", tmp_path / "modules")
     monkeypatch.setattr(this_kernel, "_CONFIGURATION", tmp_path / "config.gz")
+    monkeypatch.setattr(this_kernel, "_RULES", (tmp_path / "usual", tmp_path / "own"))
     return tmp_path
 
 
@@ -40,6 +41,45 @@ def test_a_module_of_the_running_kernel_is_found(kernel: Path, listing: str):
     assert not this_kernel.has_netem()
     (modules / listing).write_text("kernel/net/sched/sch_netem.ko.xz:\n")
     assert this_kernel.has_netem()
+
+
+def has_module(kernel: Path, listing: str, module: str) -> None:
+    modules = kernel / "modules" / platform.release()
+    modules.mkdir(parents=True)
+    (modules / listing).write_text(f"kernel/net/sched/{module}.ko.xz:\n")
+
+
+def test_a_module_that_is_blacklisted_counts_only_once_it_is_loaded(kernel: Path):
+    """As of Fedora's kernel-modules-extra: the kernel does not load such a module when it is needed."""
+    has_module(kernel, "modules.dep", "sch_netem")
+    (kernel / "usual").mkdir()
+    (kernel / "usual" / "sch_netem-blacklist.conf").write_text("# of this package\nblacklist sch-netem\n")
+    assert not this_kernel.has_netem()
+    (kernel / "module" / "sch_netem").mkdir(parents=True)
+    assert this_kernel.has_netem()
+
+
+def test_a_file_of_ones_own_takes_the_place_of_a_packages_rules(kernel: Path):
+    has_module(kernel, "modules.dep", "sch_netem")
+    for folder, text in (("usual", "blacklist sch_netem\n"), ("own", "# blacklist sch_netem\n")):
+        (kernel / folder).mkdir()
+        (kernel / folder / "sch_netem-blacklist.conf").write_text(text)
+    assert this_kernel.has_netem()
+
+
+def test_what_is_built_in_cannot_be_blacklisted(kernel: Path):
+    has_module(kernel, "modules.builtin", "sch_netem")
+    (kernel / "own").mkdir()
+    (kernel / "own" / "mine.conf").write_text("blacklist sch_netem\n")
+    assert this_kernel.has_netem()
+
+
+def test_a_blacklisted_module_of_access_links_is_missing(kernel: Path):
+    has_module(kernel, "modules.dep", "ifb")
+    assert "ifb" not in this_kernel.missing_for_links()
+    (kernel / "own").mkdir()
+    (kernel / "own" / "mine.conf").write_text("blacklist ifb\n")
+    assert "ifb" in this_kernel.missing_for_links()
 
 
 def test_a_kernel_that_states_its_configuration_is_believed(kernel: Path):
