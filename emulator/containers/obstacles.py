@@ -83,10 +83,7 @@ def _compose(version: Mapping[str, Any], address: str) -> Iterator[Finding]:
 def _link_modules() -> Iterator[Finding]:
     missing = this_kernel.missing_for_links()
     if missing:
-        remedy = (
-            "install linux-modules-extra-$(uname -r), on Fedora kernel-modules-extra; `modprobe` what is installed and "
-            "blacklisted, and name it in a file of /etc/modules-load.d"
-        )
+        remedy = "install linux-modules-extra-$(uname -r), on Fedora kernel-modules-extra"
         yield Finding(
             "kernel modules", False, f"are missing for access links: {', '.join(missing)}", remedy, needed=True
         )

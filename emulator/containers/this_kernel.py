@@ -56,7 +56,8 @@ def filters_bridges() -> bool:
 def _is_there(module: str, option: str) -> bool | None:
     """Return whether this kernel has a module, which its configuration calls `option`; None if that is not visible.
 
-    One that is blacklisted is there only once somebody has loaded it: the kernel does not load it when it is needed.
+    Whether the kernel loads a blacklisted one when it is needed depends on its version: by its alias (6.9 and later) it
+    does not, by its name it does.
     """
     if (_LOADED / module).is_dir():
         return True
@@ -64,7 +65,7 @@ def _is_there(module: str, option: str) -> bool | None:
     listed = {listing.name: listing.read_text(errors="replace") for listing in listings if listing.is_file()}
     for name, text in listed.items():
         if f"/{module}.ko" in text:
-            return name == "modules.builtin" or not _is_blacklisted(module)
+            return True if name == "modules.builtin" or not _is_blacklisted(module) else None
     if not _CONFIGURATION.is_file():
         return False if listed else None
     stated = gzip.decompress(_CONFIGURATION.read_bytes()).decode("ascii", errors="replace").splitlines()
