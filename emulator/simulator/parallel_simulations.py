@@ -23,7 +23,7 @@ from emulator.model.host_processors import usable_processors
 Outcome = Mapping[str, Any]
 """The outcome of one simulation: a number, boolean or None by quantity, which can be written as JSON."""
 
-OUTCOMES_VERSION: Final = 5
+OUTCOMES_VERSION: Final = 6
 """The version of all outcomes of simulations: a stored one of another version is simulated anew, or refused.
 
 Raise it whenever the same case would give another outcome, or a quantity of an outcome means something else: after
