@@ -76,16 +76,17 @@ def with_shared_nodes(
     answering = tuple(
         _usable(of_cluster, reading) if reading else () for of_cluster, reading in zip(nodes, readings, strict=True)
     )
-    idle = tuple(sum((node.most_tasks or 0) - len(node.tasks) for node in of_cluster) for of_cluster in answering)
+    idle = tuple(
+        sum(max(0, (node.most_tasks or 0) - len(node.tasks)) for node in of_cluster) for of_cluster in answering
+    )
     return replace_nodes(SystemState(state.processors, idle, state.time_s, state.surroundings), answering)
 
 
 def _usable(nodes: Sequence[NodeState], reading: Reading) -> tuple[NodeState, ...]:
-    """Return `nodes`, where those that the local manager does not use are full."""
+    """Return `nodes`, where those that the local manager does not use take no task, also when theirs have ended."""
     unusable = reading.occupancy.unusable if reading.occupancy else frozenset[str]()
     return tuple(
-        replace(node, most_tasks=len(node.tasks)) if node_name(index) in unusable else node
-        for index, node in enumerate(nodes)
+        replace(node, most_tasks=0) if node_name(index) in unusable else node for index, node in enumerate(nodes)
     )
 
 

@@ -308,13 +308,23 @@ def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
     from emulator.model.records import RunProgress
 
     if any(row["state"] != RunProgress.COMPLETE.value for row in rows):
-        say(
-            f"No process runs {directory}, and it is not complete (`testbed campaign resume {directory}` runs what is "
-            "left; if the testbed is still held, `testbed campaign stop` frees it first).",
-            to_error=True,
-        )
+        say(f"No process runs {directory}, and it is not complete ({_how_to_go_on(directory)}).", to_error=True)
     elif any(row["verdict"] == Judgement.VOID.value for row in rows) and _can_run_again(directory):
         say(f"What is void can run once more: `testbed campaign resume {directory} --void`.", to_error=True)
+
+
+def _how_to_go_on(directory: Path) -> str:
+    """Return, as words in brackets, which command completes what is in `directory`; a simulation has none."""
+    from emulator.model.records import RunKind
+    from emulator.runs.run_directory import read_manifest
+
+    if _can_run_again(directory):
+        command = f"testbed campaign resume {directory}"
+    elif read_manifest(directory).kind is RunKind.MEASUREMENT:
+        command = f"testbed measure --resume {directory}"
+    else:
+        return "no simulation goes on: remove it, and give the command that made it again"
+    return f"`{command}` runs what is left; if the testbed is still held, `testbed campaign stop` frees it first"
 
 
 def _can_run_again(directory: Path) -> bool:

@@ -49,6 +49,7 @@ def show_page(
     Example: testbed page runs/w1-fcm
     """
     if run is not None:
+        refuse_given(context, {"name"}, "a recorded run is shown without a testbed")
         _show_record(run, port or 0, open_browser)
         return
     refuse_given(context, {"port"}, "the page of a running testbed is at its broker's port", instead="name a RUN")

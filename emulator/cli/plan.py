@@ -49,7 +49,7 @@ from workloads.custom_sources import carrying_sources
 _MOST_JOBS = 24
 _MATRIX_OPTIONS = {"applications", "grids", "processors", "clusters", "iterations", "settings"}
 _CAMPAIGN_OPTIONS = {
-    "band", "interarrival_factor", "jobs", "numerics", "policy", "queue", "quota", "replicas", "time_scale",
+    "band", "interarrival_factor", "jobs", "numerics", "policy", "queue", "quota", "replicas", "seed", "time_scale",
 }  # fmt: skip
 
 

@@ -62,6 +62,13 @@ ContractOption = Annotated[
         show_default="the topology's, else 50",
     ),
 ]
+ProcessorShareOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Most percent of a processor for all tasks on a node, by what each uses when alone.",
+        show_default="no limit",
+    ),
+]
 UsersOption = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +119,7 @@ def share(
     topology: TopologyOption = "cisne",
     mpl: MplOption = None,
     contract: ContractOption = None,
+    most_processor_share: ProcessorShareOption = None,
     local_users: UsersOption = None,
     interarrival_factor: InterarrivalOption = 1.0,
     estimate_factor: EstimateOption = 1.0,
@@ -138,7 +146,7 @@ def share(
         raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
     if _is_job_list(workload):
         refuse_given(context, _OF_SIT_AND_DIT, "only SIT and DIT have this, because a list of jobs says it itself")
-    settings = partial(_setting, topology, policy, rule, mpl, contract, local_users, seed)
+    settings = partial(_setting, topology, policy, rule, mpl, contract, most_processor_share, local_users, seed)
     submitted = partial(_jobs, workload, jobs, seed, interarrival_factor, estimate_factor, components)
     compile_simulator(partial(_prepare, settings, submitted))
     setting = settings()
@@ -201,6 +209,7 @@ def _setting(
     rule: str | None,
     mpl: int | None,
     contract: float | None,
+    most_processor_share: float | None,
     local_users: str | None,
     seed: int,
 ) -> SharedSetting:
@@ -227,7 +236,8 @@ def _setting(
     else:
         users = named_users("" if local_users.lower() == NO_USERS else local_users, sizes[0])
     agreed = sharing.contract if contract is None else SocialContract(contract / PERCENT)
-    limits = NodeLimits(composition.most_jobs, agreed)
+    most_share = None if most_processor_share is None else most_processor_share / PERCENT
+    limits = NodeLimits(composition.most_jobs, agreed, most_share)
     return SharedSetting(clusters, users, composition, limits, rule_named(rule or sharing.rule), seed)
 
 

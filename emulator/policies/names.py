@@ -54,8 +54,8 @@ QUEUES: Final = {
 NODE_POLICIES: Final = {
     "normal": "the least loaded nodes that take another task",
     "normal-alone": "nodes without a task, and none joins them",
-    "uniform-light": "nodes where all tasks of a job see the same load; if there are none, as normal",
-    "uniform-hard": "nodes where all tasks of a job see the same load; a job waits for them",
+    "uniform-light": "nodes that all run the same jobs, or idle ones, whoever works there; if too few, as normal",
+    "uniform-hard": "nodes that all run the same jobs, or idle ones, whoever works there; a job waits for them",
 }
 """The policies that choose the nodes of a job, where tasks share nodes in time (`emulator.policies.nodes`)."""
 

@@ -52,8 +52,9 @@ class NodeState:
     """A node that may run tasks of several jobs, and on which people may work.
 
     `local_share` and `local_memory_bytes` are the parts of its processor and memory that local users occupy.
-    `most_tasks` is how many tasks its local manager takes at once; None if it sets no limit. `memory_for_jobs_bytes` is
-    what all tasks together may hold beside local users, by the social contract; None if it is all of the node's memory.
+    `most_tasks` is how many tasks its local manager takes at once: 0 while it does not use the node; None if it sets no
+    limit. `memory_for_jobs_bytes` is what all tasks together may hold beside local users, by the social contract; None
+    if it is all of the node's memory.
     """
 
     memory_bytes: int

@@ -17,7 +17,7 @@ PUBLISHED: Final = {
     Quantity.EXECUTION: "Fig. 7: execution (s)",
     Quantity.TURNAROUND: "Fig. 8: turnaround (s)",
     Quantity.MAKESPAN: "Fig. 9: makespan (s)",
-    Quantity.LATENCY: "Fig. 10: local latency (s)",
+    Quantity.LATENCY: "Fig. 10: latency beside jobs (s)",
 }
 CHART_INCHES: Final = (3.4, 2.7)
 

@@ -35,7 +35,7 @@ HEADINGS: Final = {
     Quantity.WAIT: "wait (s)",
     Quantity.TURNAROUND: "turnaround (s)",
     Quantity.MAKESPAN: "makespan (s)",
-    Quantity.LATENCY: "local latency (s)",
+    Quantity.LATENCY: "latency beside jobs (s)",
     Quantity.ESTIMATOR_ERROR: "estimator's error",
 }
 HOW_READ: Final = {
@@ -51,9 +51,10 @@ HOW_READ: Final = {
     Measures.SHARED_NODES: (
         "Every replication is a whole workload, from its first job to its last. A queue is a composition and a "
         "time-sharing rule. The verdicts are those at the interarrival times as read; the paper prints none, so they "
-        f"are varied, with at most {VARIED_REPLICATIONS} replications. Local latency is how long a local user's burst "
-        "is delayed beyond its own processor time; the estimator's error is that of executions as expected at their "
-        "start, as a share of the real ones."
+        f"are varied, with at most {VARIED_REPLICATIONS} replications. Latency beside jobs is how long bursts of "
+        "local users on nodes with a parallel job are delayed beyond their own processor time; a replication without "
+        "such bursts is left out. The estimator's error is that of executions as expected at their start, as a share "
+        "of the real ones."
     ),
 }
 

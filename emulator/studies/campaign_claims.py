@@ -19,6 +19,7 @@ from emulator.studies.claims import DecidedClaim, decide
 from emulator.studies.file_claims import W30, W50, file_claims
 from emulator.studies.live_shared_claims import cell_of, live_shared_claims
 from emulator.studies.placement_claims import W1, W2, execution_claim, placement_claims
+from emulator.studies.shared_claims import WORKLOADS
 from emulator.studies.statements import Claim
 
 PUBLISHED: Final = frozenset((W1, W2, W30, W50))
@@ -110,9 +111,25 @@ def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
             settings[kind, compared, name.replace("_", " ")] = value
     settings[kind, run.campaign, "clusters"] = dict(clusters_of(manifest))
     if cell is None:
-        stated = sha256(system_of(manifest).encode()).hexdigest()
-        settings[kind, run.campaign, "details of the topology (digest)"] = stated[:_DIGITS]
+        settings[kind, run.campaign, "details of the topology (digest)"] = _digest(system_of(manifest))
+    else:
+        # Claims compare SIT with DIT, too.
+        details = "details of the topology besides its rule (digest)"
+        settings[kind, WORKLOADS, details] = _digest(_shared_system(manifest))
     return settings
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _shared_system(manifest: Manifest) -> str:
+    """Return, as text, what must be alike in all runs of a cell: the system without its name and time-sharing rule."""
+    topology = manifest.topology
+    sharing = topology.time_sharing
+    without_rule = None if sharing is None else sharing.model_copy(update={"rule": ""})
+    changes = {"name": "", "time_sharing": without_rule}
+    return system_of(manifest.model_copy(update={"topology": topology.model_copy(update=changes)}))
 
 
 def _in_words(value: object) -> str:

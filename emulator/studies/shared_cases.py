@@ -67,7 +67,7 @@ class SharedCase:
         return f"shared {self.queue} {stated}"
 
     def run(self) -> Outcome:
-        """Simulate; return mean times, the makespan, and delays of local users overall and by jobs beside them."""
+        """Simulate; return mean times, the makespan, and delays of local users beside jobs, also by their number."""
         composition, _, rule = self.queue.partition("/")
         topology = cisne()
         users = drawn_users(self.seed, [cluster.nodes for cluster in topology.clusters])
@@ -79,7 +79,7 @@ class SharedCase:
             Quantity.WAIT.value: result.wait_s,
             Quantity.TURNAROUND.value: result.turnaround_s,
             Quantity.MAKESPAN.value: result.makespan_s,
-            Quantity.LATENCY.value: result.latency_s(),
+            Quantity.LATENCY.value: result.latency_beside_s,
             Quantity.ESTIMATOR_ERROR.value: result.estimator_error,
             **{latency_key(beside): result.latency_s(beside) for beside in range(MOST_BESIDE + 1)},
         }

@@ -265,11 +265,12 @@ def _curves(
 def _row(
     cell: WorkloadQueue, at: str, load: float | None, outcomes: Sequence[Outcome], quantities: Sequence[Quantity]
 ) -> Row:
-    found = {
-        quantity: mean([outcome[quantity] for outcome in outcomes])
+    """Return the means over the replications; one without a quantity is left out of its mean."""
+    values = {
+        quantity: [outcome[quantity] for outcome in outcomes if outcome[quantity] is not None]
         for quantity in quantities
-        if all(outcome[quantity] is not None for outcome in outcomes)
     }
+    found = {quantity: mean(known) for quantity, known in values.items() if known}
     saturated = sum(bool(outcome.get("saturated")) for outcome in outcomes) / len(outcomes)
     return Row(*cell, at, load, found, saturated)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from numpy.random import Generator
 
-from emulator.policies.nodes.changes import joined
+from emulator.policies.nodes.changes import Nodes, joined
 from emulator.policies.nodes.forward import job_rates
 from emulator.policies.nodes.job_selection import JobSelection
 from emulator.policies.protocols import (
@@ -88,7 +88,7 @@ class NodeQueue:
             self._left_s[job.id] = job.request.estimate_s or 0.0
             state = joined(state, job.id, job.request, placement)
         if state.surroundings.nodes:
-            self._rates = job_rates(state.surroundings.nodes)
+            self._note_rates(state.surroundings.nodes)
         return starts
 
     def could_start(self, job: WaitingJob, idle: SystemState, policy: PlacementPolicy) -> bool:
@@ -132,6 +132,13 @@ class NodeQueue:
         self._since_s = time_s
         for job, left_s in self._left_s.items():
             self._left_s[job] = max(0.0, left_s - passed_s * self._rates.get(job, 0.0))
+
+    def _note_rates(self, nodes: Nodes) -> None:
+        """Note the rates of the running jobs; one in a cluster that does not answer keeps the rate that it had."""
+        known = job_rates(nodes)
+        if not all(nodes):
+            known |= {job: self._rates.get(job, 1.0) for job in self._left_s if job not in known}
+        self._rates = known
 
     def _add(self, job: WaitingJob) -> None:
         if self._selection.needs_estimates:

@@ -48,7 +48,7 @@ class NodeLimits:
 
     def allow(self, node: NodeState, request: JobRequest) -> bool:
         """Return whether `node` may run a task of `request` beside what it runs."""
-        if len(node.tasks) >= self.most_jobs or len(node.tasks) == node.most_tasks:
+        if len(node.tasks) >= self.most_jobs or (node.most_tasks is not None and len(node.tasks) >= node.most_tasks):
             return False
         if node.parallel_memory_bytes + request.memory_bytes > self.memory_for_jobs(node):
             return False

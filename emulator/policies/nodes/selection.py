@@ -6,10 +6,11 @@ it, as worst fit does; if its nodes cannot be chosen there, the next such cluste
 **Normal** takes the least loaded of the nodes that its limits allow: those with least memory in use come first, then
 those with fewest jobs, then those with least processor time wanted, local users included.
 
-**Uniform** wants all tasks of a job to see the same load. It first looks for a set of as many nodes as the job has
-tasks. All of them must run the same jobs, and these jobs must run on no other node of the cluster. At most half of
-those jobs may have the job's own orientation (communication-bound or computation-bound). Next it takes idle nodes. If
-there are too few, the job waits under *Hard*, and under *Light* it is placed as by Normal.
+**Uniform** wants all tasks of a job to see the same parallel load; local users do not count. It first looks for a set
+of as many nodes as the job has tasks. All of them must run the same jobs, and these jobs must run on no other node of
+the cluster. At most half of those jobs may have the job's own orientation (communication-bound or computation-bound).
+Next it takes idle nodes: those without local users first, but also the others. If there are too few, the job waits
+under *Hard*, and under *Light* it is placed as by Normal.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class NormalNodes:
 
 
 class UniformNodes(NormalNodes):
-    """Nodes on which all tasks of a job see the same load; if `hard`, a job waits for such nodes."""
+    """Nodes on which all tasks of a job see the same parallel load; if `hard`, a job waits for such nodes."""
 
     def __init__(self, limits: NodeLimits, *, hard: bool) -> None:
         super().__init__(limits)

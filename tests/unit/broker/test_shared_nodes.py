@@ -13,6 +13,7 @@ from emulator.model.job import JobState
 from emulator.model.project import PROJECT_ROOT
 from emulator.policies.factory import deciders
 from emulator.policies.nodes.stated import stated_limits
+from emulator.policies.protocols import Arrival
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import (
     TOPOLOGY,
@@ -85,9 +86,15 @@ def test_a_node_that_slurm_does_not_use_gets_no_task_until_it_does_again(setup: 
     run = begun(setup)
     first = starting(setup, run, 3, memory_mb=100)
     assert setup.west.nodes_claimed == [["n1", "n3", "n4"]]
+    setup.west.unusable = frozenset({"n1", "n2"})
+    setup.read_clusters()
     wide = setup.submit(4, run=run, application="synthetic", memory_mb=100)
     setup.read_clusters()
     assert setup.broker.job(wide).state is JobState.QUEUED
+    arrivals = (each for each in recorded_decisions(setup, run) if isinstance(each.event, Arrival))
+    west = next(each.surroundings.nodes[1] for each in arrivals if each.event.job.id == wide)
+    tasks_and_most = [(len(node.tasks), node.most_tasks) for node in west]
+    assert tasks_and_most == [(1, 0), (0, 0), (1, 2), (1, 2)], "n1 drains while it runs a task"
     setup.east.unusable = frozenset()
     setup.read_clusters()
     setup.until_state(wide, JobState.STARTING)

@@ -114,6 +114,23 @@ def test_the_status_of_what_campaign_resume_refuses_does_not_advise_it(call, tmp
     assert error == ""
 
 
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        (RunKind.CAMPAIGN, "`testbed campaign resume run` runs what is left"),
+        (RunKind.MEASUREMENT, "`testbed measure --resume run` runs what is left"),
+        (RunKind.SIMULATION, "no simulation goes on: remove it, and give the command that made it again"),
+    ],
+)
+def test_the_status_of_what_was_interrupted_advises_the_command_that_takes_it(call, tmp_path, kind, advice) -> None:
+    _begun(tmp_path / "run", killed=True, kind=kind)
+    _, output, error = call("campaign", "status", "run", "--json")
+    assert "interrupted" in output
+    assert f"No process runs run, and it is not complete ({advice}" in error
+    assert ("campaign resume" in error) is (kind is RunKind.CAMPAIGN)
+    assert len(error.splitlines()) == 1
+
+
 def test_a_folder_with_other_runs_is_refused_and_one_that_may_grow_stays_as_it_is_without_a_testbed(
     call, tmp_path
 ) -> None:

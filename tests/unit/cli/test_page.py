@@ -83,3 +83,10 @@ def test_a_run_s_name_may_be_no_text(call, tmp_path, monkeypatch):
     code, written, _ = call("page", str(write_run(tmp_path / "caf\udce9")))
     assert code == 0
     assert "is shown until you interrupt this command" in written
+
+
+def test_a_recorded_run_is_of_no_testbed_whose_name_could_be_given(call, tmp_path):
+    run = write_run(tmp_path / "run")
+    code, _, complaint = call("page", str(run), "--name", "mine")
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert "--name: a recorded run is shown without a testbed; leave it out." in complaint

@@ -115,6 +115,7 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
     ("arguments", "error", "sentence"),
     [
         (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this; name one (`testbed plan W1`)"),
+        (("--seed", "0"), InvalidInput, "--seed: only a campaign has this; name one (`testbed plan W1`)"),
         (("W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
         (("--dilation", "0"), InvalidInput, "plan: dilation: must be greater than 0, not 0"),

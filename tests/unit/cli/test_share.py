@@ -65,6 +65,21 @@ def test_a_topology_says_how_tasks_share_its_nodes_unless_an_option_does(call, t
     assert all(setting.limits.most_jobs == setting.composition.most_jobs for setting in settings)
 
 
+@pytest.mark.parametrize(("options", "share"), [((), None), (("--most-processor-share", "150"), 1.5)])
+def test_the_processor_use_of_a_node_has_no_limit_unless_one_is_given(call, monkeypatch, options, share):
+    settings = []
+
+    def noting(setting, jobs, simulate=simulation.simulate_shared):
+        settings.append(setting)
+        return simulate(setting, jobs)
+
+    monkeypatch.setattr(simulation, "simulate_shared", noting)
+    code, _, err = call("share", "SIT", "--jobs", "2", *options)
+    assert code == 0, err
+    (setting,) = settings
+    assert setting.composition.policy(setting.limits).limits.most_processor_share == share
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -81,6 +96,7 @@ def test_a_topology_says_how_tasks_share_its_nodes_unless_an_option_does(call, t
         (("SIT", "--topology", "mini"), "processors_per_node"),
         (("SIT", "--mpl", "0"), "multiprogramming level must be at least 1, not 0"),
         (("SIT", "--topology", "cisne-shared", "--mpl", "5"), "takes at most 4 tasks (processors_per_node), not 5"),
+        (("SIT", "--most-processor-share", "0"), "most_processor_share: must be positive, not 0.0"),
         (("SIT", "--contract", "101"), "from 0 to 100% of a node, not 101%"),
         (("SIT", "--contract", "nan"), "from 0 to 100% of a node, not nan%"),
         (("SIT", "--local-users", "16:internet"), "there is no node 16 (the cluster has nodes 0 to 15)"),

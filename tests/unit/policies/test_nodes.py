@@ -110,6 +110,14 @@ def test_local_users_count_as_load():
     assert nodes_of(normal.place(asks(2), state(used, *[NodeState(512 * MB)] * 2))) == (1, 2)
 
 
+def test_local_users_are_no_load_to_uniform():
+    """Of four idle nodes somebody works at one: a job of four tasks gets them all at once, also under Hard."""
+    used = NodeState(512 * MB, local_share=0.15, local_memory_bytes=179 * MB)
+    now = state(used, *[NodeState(512 * MB)] * 3)
+    assert nodes_of(hard.place(asks(4), now)) == nodes_of(light.place(asks(4), now)) == (0, 1, 2, 3)
+    assert nodes_of(hard.place(asks(3), now)) == (1, 2, 3), "nodes at which nobody works come first"
+
+
 def test_limits_of_a_node():
     limits = NodeLimits(most_jobs=2, contract=SocialContract(0.5), most_processor_share=1.5)
     free = NodeState(512 * MB)
@@ -186,6 +194,13 @@ def test_equal_ends_are_one():
 def test_a_job_past_its_estimate_is_expected_to_end_now():
     now = joined(empty(1), 1, asks(1), on((0,)))
     assert expected_start_s(asks(1), now, {1: 0.0}, NormalNodes(NodeLimits(most_jobs=1))) == 0.0
+
+
+def test_a_node_that_drains_takes_no_task_when_its_own_has_ended():
+    """Job 1 ends on a draining node after 4 s, job 2 on another one after 9 s: the next job is expected there."""
+    draining, used = NodeState(512 * MB, most_tasks=0), NodeState(512 * MB, most_tasks=1)
+    now = joined(joined(state(draining, used), 1, asks(1, 1.0), on((0,))), 2, asks(1, 1.0), on((1,)))
+    assert expected_start_s(asks(1), now, {1: 4.0, 2: 9.0}, normal) == pytest.approx(9.0)
 
 
 def test_what_never_fits_never_starts():
@@ -269,6 +284,19 @@ def test_the_work_left_is_followed_by_rates():
     cluster.arrive(waiting(2, 2), time_s=4.0)
     cluster.arrive(waiting(3, 2), time_s=10.0)
     assert queue.left_s == pytest.approx({1: 3.0, 2: 7.0})
+
+
+def test_a_job_in_a_cluster_that_does_not_answer_goes_on_at_the_rate_that_it_had():
+    """Job 1 takes 10 s in the first cluster, which does not answer at 2 s, and does at 6 s: 4 s are left then."""
+    queue, rng = NodeQueue("fcfs", JustFirst()), numpy.random.default_rng(0)
+    empty_ones = state(*[NodeState(512 * MB)] * 2, clusters=2)
+    (start,) = queue.decide(Arrival(waiting(1, 2)), empty_ones, normal, rng)
+    first, second = joined(empty_ones, 1, asks(2, 1.0), start.placement).surroundings.nodes
+    assert start.placement.components[0].cluster == 0
+    for number, (time_s, nodes) in enumerate(((2.0, ((), second)), (6.0, (first, second))), start=2):
+        now = SystemState((2, 2), (0, 2), time_s, Surroundings(nodes=nodes))
+        assert queue.decide(Arrival(waiting(number, 4)), now, normal, rng) == []
+    assert queue.left_s == pytest.approx({1: 4.0})
 
 
 @pytest.mark.parametrize(("order", "selection"), [("fcfs", Backfill()), ("sjf", JustFirst()), ("ljf", BestFit())])

@@ -158,3 +158,37 @@ def test_a_run_that_counts_twice_or_of_another_load_is_refused(tmp_path, changes
     light = run_of(tmp_path / "light", "uniform-light", "backfill", **changes)
     with pytest.raises(InvalidInput, match=sentence):
         decided_claims(read_timelines(path) for path in (basic, light))
+
+
+def change_topology(path: Path, *, cluster: dict[str, object] | None = None, **sharing: object) -> Path:
+    """Record in the run that its topology has another name, and this of its first cluster and its time sharing."""
+    manifest = read_manifest(path)
+    topology = manifest.topology
+    first, *others = topology.clusters
+    changes = {
+        "name": "mine",
+        "clusters": (first.model_copy(update=cluster or {}), *others),
+        "time_sharing": topology.time_sharing.model_copy(update=sharing),
+    }
+    replace_manifest(path, manifest.model_copy(update={"topology": topology.model_copy(update=changes)}))
+    return path
+
+
+@pytest.mark.parametrize("workload", ["sit", "dit"])
+@pytest.mark.parametrize(
+    "changes", [{"cluster": {"local_users": {}}}, {"cluster": {"node_memory_mb": 1024.0}}, {"parallel_share": 0.8}]
+)
+def test_runs_on_nodes_with_other_users_memory_or_contract_are_refused(tmp_path, changes, workload):
+    """Also of the other workload, because claims compare the two."""
+    basic = run_of(tmp_path / "basic", "normal-alone", "just-first")
+    light = change_topology(run_of(tmp_path / "light", "uniform-light", "backfill", name=workload), **changes)
+    with pytest.raises(InvalidInput, match=r"light: has details of the topology besides its rule \(digest\) ") as found:
+        decided_claims(read_timelines(path) for path in (basic, light))
+    assert str(found.value).count("\n") == 0
+
+
+def test_runs_may_differ_in_the_rule_of_their_topologies(tmp_path):
+    ccs = run_of(tmp_path / "ccs", "normal-alone", "just-first")
+    linux = change_topology(run_of(tmp_path / "linux", "normal-alone", "just-first", slower=1.5), rule="linux")
+    part = decided(ccs, linux)["execution: basic/ccs < basic/linux (sit)"]
+    assert part.value < 1.0

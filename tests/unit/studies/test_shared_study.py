@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.model.errors import InvalidInput
+from emulator.model.project import MANUAL
 from emulator.reports.figures.study import study_figures
 from emulator.reports.study_folders import read_studies
 from emulator.reports.study_pages import write_study
@@ -19,6 +20,7 @@ from emulator.studies.claims import ClaimOutcome, decide
 from emulator.studies.shared_cases import (
     INTERARRIVAL_FACTORS,
     MOST_BESIDE,
+    SHARED_QUANTITIES,
     SharedCase,
     interarrival_text,
     latency_key,
@@ -26,7 +28,7 @@ from emulator.studies.shared_cases import (
 )
 from emulator.studies.shared_claims import LATENCY_CELL, shared_claims, simulated_latency_claim
 from emulator.studies.simulation_study import Scale, conduct, scale_of
-from emulator.studies.statements import RatioPart
+from emulator.studies.statements import Quantity, Range, RatioPart
 
 STUDY = study_named("non-dedicated")
 
@@ -108,7 +110,46 @@ def test_claims_are_decided_by_what_was_found() -> None:
     decided = decide(claims["C41"], values)
     assert decided.decisions[0].verdict is ClaimOutcome.SHOWN
     assert decided.verdict is ClaimOutcome.NOT_SHOWN, "90 and 100 are not about equal"
-    assert {part.range.high for part in alike} == {1.05}
+    stated = " ".join((MANUAL / "reports.md").read_text(encoding="utf-8").split())
+    assert "*about* means a tenth" in stated
+    assert {part.range for part in alike} == {Range.within_share(0.10)}
+
+
+def test_what_is_equal_is_within_a_twentieth_as_the_manual_says() -> None:
+    stated = " ".join((MANUAL / "reports.md").read_text(encoding="utf-8").split())
+    assert "*equal* (C47) if they differ by at most a twentieth" in stated
+    (equal,) = [
+        part
+        for claim in shared_claims()
+        if claim.id == "C47"
+        for part in claim.parts
+        if isinstance(part, RatioPart) and part.range.low > 0.9
+    ]
+    assert equal.range == Range.within_share(0.05)
+
+
+def test_a_case_whose_users_are_beside_no_job_has_no_latency() -> None:
+    """One job gets nodes at which nobody works. All bursts are beside no job, and none of them waits."""
+    outcome = SharedCase("normal/ccs", 0.5, 1, 3).run()
+    assert outcome[latency_key(0)] == pytest.approx(0.0, abs=1e-9)
+    assert outcome[Quantity.LATENCY] is None
+
+
+def test_a_replication_without_latency_is_left_out_of_the_mean() -> None:
+    """One of three replications has no burst beside a job; the others have a mean delay of 0.1 and 0.3 s."""
+
+    class WithoutLatency(AtOnce):
+        def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
+            delays_s = {0: None, 1: 0.1, 2: 0.3}
+            others: dict[str, float | None] = {quantity.value: 1.0 for quantity in SHARED_QUANTITIES}
+            others |= {latency_key(beside): None for beside in range(MOST_BESIDE + 1)}
+            key = Quantity.LATENCY.value
+            return [others | {key: delays_s[case.seed]} for case in cases if isinstance(case, SharedCase)]
+
+    rows = conduct(STUDY, Scale(jobs=2, replications=3, steady=False), WithoutLatency()).rows
+    latency = rows[0].found[Quantity.LATENCY]
+    assert (latency.value, latency.n) == (pytest.approx(0.2), 2)
+    assert rows[0].found[Quantity.EXECUTION].n == 3
 
 
 def outcomes(latency_s: float | None) -> dict[tuple[str, str], list[Outcome]]:
