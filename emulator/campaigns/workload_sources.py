@@ -29,12 +29,8 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
-<<<<<<< HEAD
-from emulator.policies.registry import default_policy, default_scanning, queue_discipline
+from emulator.policies.registry import chooses_nodes, default_policy, default_scanning, queue_discipline
 from emulator.policies.traits import traits_of_queue
-=======
-from emulator.policies.registry import chooses_nodes, default_policy, default_scanning
->>>>>>> fix-f3
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.seeds import FILE_KIND, LIST, LOG
 from emulator.simulator.runtime import FactorTable, OneFactor
