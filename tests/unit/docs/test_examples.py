@@ -87,7 +87,7 @@ def test_local_backfilling_starts_each_job_when_easy_does_on_that_cluster_alone(
 def test_local_backfilling_takes_jobs_of_one_component_with_an_estimate() -> None:
     for components, estimate_s in (((4, 4), 9.0), ((4,), None)):
         job = StreamJob(1, 0.0, 5.0, JobRequest(RequestKind.UNORDERED, components, estimate_s=estimate_s), 0)
-        with pytest.raises(InvalidInput, match="of one component|estimate_s"):
+        with pytest.raises(InvalidInput, match=r"of one component|estimate_s"):
             starts([job], [16, 16], LOCAL_EASY)
 
 
