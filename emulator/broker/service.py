@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from emulator.broker.cancellation import Cancellation
-from emulator.broker.deciding import deciding
+from emulator.broker.deciding import Deciding, deciding
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
@@ -140,17 +140,18 @@ class Broker:
         return self._journal.fault or self._scheduling.changes.fault
 
     def begin_run(self, request: RunRequest) -> RunView:
-        """Begin a run, which then holds the testbed.
+        """Begin a run, which then holds the testbed. What bandwidths transfers had before it is forgotten.
 
         Raises:
             TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
             UnknownName: if its policy or queue does not exist.
             InvalidInput: if its own policy or queue cannot be loaded or used.
+            JournalFailed: if the disk cannot be written.
         """
         self._loop.call(self._registry.check_free)
         made = deciding(request, self._topology)  # here and not on the loop, since it may have to start a process
         try:
-            return self._loop.call(lambda: self._registry.begin(request, made).view())
+            return self._loop.call(lambda: self._begin_run(request, made))
         except BaseException:
             made.close()
             raise
@@ -267,6 +268,11 @@ class Broker:
         if not readings.are_recent(VIEW_AGE_HOST_S):
             readings.await_round(self._loop.call(readings.ask))
         return cluster_views(self._topology, readings.snapshot)
+
+    def _begin_run(self, request: RunRequest, made: Deciding) -> RunView:
+        self._registry.check_free()
+        self._replicas.forget_bandwidths()
+        return self._registry.begin(request, made).view()
 
     def _start_run(self, number: int) -> RunView:
         run = self._registry.current_run(number)

@@ -58,6 +58,10 @@ class BandwidthForecast:
         past.append(bytes_per_s)
         del past[:-REMEMBERED]
 
+    def forget(self) -> None:
+        """Forget all transfers: forecasts are what the topology states, as at first."""
+        self._past.clear()
+
     def forecast(self, source: int, target: int) -> Forecast:
         """Return the forecast from `source` to `target`."""
         past = self._past.get((source, target))

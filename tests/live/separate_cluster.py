@@ -126,8 +126,8 @@ class JumpHost:
         """Restart it, which ends every connection that goes through it."""
         _docker("restart", "--time", "0", GATE)
 
-    def connections(self) -> int:
-        """Count the logins at it."""
+    def logins(self) -> int:
+        """Count the processes of logins at it."""
         counted = output_in(engine.connect().containers.get(GATE), "pgrep -c '^sshd' || true")
         return max(0, int(counted) - 1)
 

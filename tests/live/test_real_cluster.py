@@ -17,7 +17,7 @@ from emulator.model.job import JobState
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
 from tests.live.grid import SHORT, Grid, until
-from tests.live.separate_cluster import SeparateCluster, jump_host, separate_cluster
+from tests.live.separate_cluster import JumpHost, SeparateCluster, jump_host, separate_cluster
 from tests.unit.clusters.ssh_servers import ssh_reads
 
 NAME = "livereal"
@@ -70,6 +70,21 @@ class HalfReal:
     def nothing_is_held(self) -> None:
         """Wait until the real cluster has no allocation and no rank left."""
         until(lambda: (self.das.at("head", "squeue -h"), sum(self.das.ranks().values())) == ("", 0), 20)
+
+
+@dataclass(frozen=True)
+class BehindAGate:
+    """A testbed of the real cluster alone, and the jump host before it."""
+
+    grid: Grid
+    gate: JumpHost
+
+    def runs_a_job(self) -> None:
+        """Run a job over both nodes, by way of the gate."""
+        until(lambda: all(cluster.reachable for cluster in self.grid.client.clusters()), 60)
+        job = self.grid.finished(self.grid.submit(6, clusters=["das"], arguments=SHORT))
+        assert job.result["processors"] == 6
+        assert self.gate.logins() > 0
 
 
 def topology_of(das: SeparateCluster, folder: Path, **other: str) -> Path:
@@ -181,13 +196,13 @@ def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: Separ
         assert "no link is emulated" in all_real.grid.testbed("verify").sentence
 
 
-def test_a_head_behind_a_jump_host_is_reached_by_the_name_that_the_users_ssh_knows(
-    das: SeparateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    testbed, file = CommandLine("livejump"), tmp_path / "behind.yaml"
+@contextmanager
+def behind_a_jump_host(das: SeparateCluster, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BehindAGate]:
+    """Bring up a testbed of the real cluster alone, which the user's `ssh das` reaches through the jump host."""
+    testbed, file = CommandLine("livejump"), folder / "behind.yaml"
     file.write_text(BEHIND_A_JUMP_HOST)
-    with jump_host(das, tmp_path) as gate:
-        ssh_reads(gate.config, tmp_path / "bin", monkeypatch)
+    with jump_host(das, folder) as gate:
+        ssh_reads(gate.config, folder / "bin", monkeypatch)
         if testbed.left_over():
             testbed.succeed("down")
         testbed.succeed("up", "--topology", str(file))
@@ -195,17 +210,28 @@ def test_a_head_behind_a_jump_host_is_reached_by_the_name_that_the_users_ssh_kno
             state = testbed_state("livejump")
             gate.join(state.names.broker)
             with BrokerClient(state.api_url, state.token) as client:
-                grid = Grid(testbed, client)
-                for _ in ("as it was brought up", "after the jump host was restarted"):
-                    until(lambda: all(cluster.reachable for cluster in client.clusters()), 60)
-                    job = grid.finished(grid.submit(6, clusters=["das"], arguments=SHORT))
-                    assert job.result["processors"] == 6
-                    assert gate.connections() > 0
-                    gate.restart()
-                    until(lambda: not all(cluster.reachable for cluster in client.clusters()), 60)
+                yield BehindAGate(Grid(testbed, client), gate)
         finally:
             testbed.succeed("down")
-        assert testbed.left_over() == []
+    assert testbed.left_over() == []
+
+
+def test_a_head_behind_a_jump_host_is_reached_by_the_name_that_the_users_ssh_knows(
+    das: SeparateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with behind_a_jump_host(das, tmp_path, monkeypatch) as behind:
+        behind.runs_a_job()
+
+
+@pytest.mark.long
+def test_the_way_through_a_jump_host_that_restarts_is_opened_again(
+    das: SeparateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with behind_a_jump_host(das, tmp_path, monkeypatch) as behind:
+        behind.runs_a_job()
+        behind.gate.restart()
+        until(lambda: behind.gate.logins() > 0, 180)
+        behind.runs_a_job()
 
 
 def test_a_head_that_lacks_something_is_refused_in_one_sentence(das: SeparateCluster, tmp_path: Path) -> None:

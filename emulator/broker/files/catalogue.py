@@ -192,6 +192,13 @@ class Catalogue:
         query = "SELECT source, target, bytes_per_s FROM transfers ORDER BY number"
         return self._database.execute(query).fetchall()
 
+    def forget_transfers(self) -> None:
+        """Forget the rates of all past transfers."""
+        if not self.past_transfers():
+            return  # a full disk refuses even a change of nothing
+        with self._change():
+            self._execute("DELETE FROM transfers")
+
     def close(self) -> None:
         """Close the file."""
         self._database.close()

@@ -88,6 +88,15 @@ class Replicas:
             history=every_pair(len(self._topology.clusters)),
         )
 
+    def forget_bandwidths(self) -> None:
+        """Forecast what the topology states again, so that a run does not depend on what was transferred before it.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; nothing has changed then.
+        """
+        self.catalogue.forget_transfers()
+        self.bandwidths.forget()
+
     def deliver(
         self,
         job: int,

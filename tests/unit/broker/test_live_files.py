@@ -111,6 +111,19 @@ def test_a_decision_records_the_files_and_bandwidths_it_was_made_on(setup):
     assert records[0]["answers"][0]["file_sites"] == [0]
 
 
+def test_a_run_begins_with_stated_bandwidths_whatever_was_transferred_before_it(setup):
+    setup.register()
+    first = setup.begin(policy="cf", dilation=0.01)
+    job = setup.submit(8, 8, run=first, file="input")
+    setup.started(job, setup.east)
+    setup.east.programs[-1].finish()
+    setup.until_state(job, JobState.FINISHED)
+    assert {view.origin for view in setup.broker.files.bandwidths()} == {"measured", "stated"}
+    setup.broker.end_run(first)
+    setup.begin(policy="cf")
+    assert {view.origin for view in setup.broker.files.bandwidths()} == {"stated"}
+
+
 def test_the_history_of_a_run_with_files_stays_complete(setup):
     setup.register()
     run = setup.begin(policy="cf")

@@ -259,6 +259,17 @@ def test_what_was_measured_is_known_to_the_next_broker(files, tmp_path):
     again.close()
 
 
+def test_what_was_measured_before_a_run_is_forgotten_also_by_the_next_broker(files, tmp_path):
+    stated = files.replicas.bandwidths.forecasts()
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    assert files.replicas.bandwidths.forecasts() != stated
+    files.replicas.forget_bandwidths()
+    again = Replicas(TOPOLOGY, list(files.servers.values()), Catalogue(tmp_path / "files.sqlite"))
+    assert files.replicas.bandwidths.forecasts() == again.bandwidths.forecasts() == stated
+    again.close()
+
+
 def test_what_was_brought_for_jobs_of_a_former_broker_is_unknown_to_the_next_and_swept(files, tmp_path):
     files.register()
     files.deliver(1, leiden="delft").complete()
