@@ -119,6 +119,8 @@ def sweep(
         simulations = ParallelSimulations(client, folder / OUTCOMES_FILE, report_progress)
         cells = sweep_workload(asked, simulations)
         simulations.tidy()
+    if asked.record() != record:
+        raise InvalidInput(f"{workload}: a file that the sweep reads changed meanwhile: start it again.")
     write_sweep(cells, record, folder)
     show_cells(cells, workload, as_json=as_json)
     print(f"Results: {folder}", file=sys.stderr)

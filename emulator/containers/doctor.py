@@ -114,7 +114,7 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
             f"in {platform.release()}" if has_netem else f"not found in {platform.release()}, or blacklisted",
             "none needed where a guest kernel is possible; else install the module sch_netem, load it by `modprobe "
             "sch_netem`, and name it in a file of /etc/modules-load.d",
-            needed=not guest_possible,
+            needed=not guest_possible and this_kernel.lacks_netem(),
         )
     yield Finding(
         "guest kernel",

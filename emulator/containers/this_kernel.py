@@ -40,6 +40,11 @@ def has_netem() -> bool:
     return _is_there("sch_netem", "CONFIG_NET_SCH_NETEM") is True
 
 
+def lacks_netem() -> bool:
+    """Return whether this kernel surely has no sch_netem, not even a module that only a blacklist holds back."""
+    return _is_there("sch_netem", "CONFIG_NET_SCH_NETEM") is False
+
+
 def missing_for_links() -> list[str]:
     """Return the modules of access links that this kernel surely lacks; no guest can replace them."""
     return [module for module, option in _OF_LINKS.items() if _is_there(module, option) is False]

@@ -151,10 +151,13 @@ def _running_at(lives: Sequence[FinishedJob], time_s: float) -> list[int]:
 def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
     """Return the life of each job, in the order of arrival; each takes what it would if the host took no time.
 
-    Where the policy chooses nodes, worst fit and first come, first served stand in: no nodes are planned.
+    Where the policy chooses nodes, first come, first served and worst fit stand in, or flexible cluster minimization for
+    flexible requests: no nodes are planned.
     """
-    stands_in = chooses_nodes(campaign.policy, campaign.sources)
-    queue, policy = ("fcfs", "wf") if stands_in else (campaign.queue, campaign.policy)
+    queue, policy = campaign.queue, campaign.policy
+    if chooses_nodes(policy, campaign.sources):
+        flexible = any(arrival.specification.request is RequestKind.FLEXIBLE for arrival in arrivals)
+        queue, policy = "fcfs", "fcm" if flexible else "wf"
     stream = (
         stream_job(index, arrival, topology, _service_s(specification, topology), specification.queue_in(topology))
         for index, arrival in enumerate(arrivals)

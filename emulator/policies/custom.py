@@ -74,7 +74,7 @@ class CustomPolicy:
             PolicyFailed: if the policy raises an exception, or its answer is not a placement of this request.
         """
         state = _listed(state)
-        if self.traits.chooses_nodes and not state.surroundings.nodes:
+        if self.traits.chooses_nodes and not any(state.surroundings.nodes):
             return None
         placement = _call(self._name, "place", lambda: plain_placement(self._policy.place(request, state)))
         if placement is not None:
@@ -114,12 +114,15 @@ class CustomDiscipline:
         """Return the discipline's answers to `event`.
 
         Raises:
-            PolicyFailed: if the discipline raises an exception, gives an invalid answer, or asks for the same scan
-                again.
+            PolicyFailed: if the discipline raises an exception, gives an invalid answer or one that names nodes, or asks
+                for the same scan again.
         """
         state = _listed(state)
         scan_s = self.next_scan_s() if isinstance(event, Scan) else None
         answers = _call(self._name, "decide", lambda: plain_answers(self._discipline.decide(event, state, policy, rng)))
+        for answer in answers:
+            if isinstance(answer, Start) and any(component.nodes for component in answer.placement.components):
+                raise PolicyFailed(f"{self._name}: names nodes, which only a policy with chooses_nodes = True does.")
         if scan_s is not None:
             self._check_scan_after(scan_s)
         return answers

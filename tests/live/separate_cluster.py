@@ -137,6 +137,7 @@ def jump_host(das: SeparateCluster, folder: Path) -> Iterator[JumpHost]:
     """Yield a jump host `gate` before the cluster `das`, whose head has a name that only the gate can resolve."""
     shared = das.key.parent / "shared"
     (shared / "gate.sh").write_text(JUMP_HOST)
+    _remove_gate()
     _docker("network", "create", OUTSIDE)
     try:
         _docker(
@@ -146,8 +147,7 @@ def jump_host(das: SeparateCluster, folder: Path) -> Iterator[JumpHost]:
         _docker("network", "connect", NAME, GATE)
         yield JumpHost(_ssh_config(das, folder))
     finally:
-        subprocess.run(["docker", "rm", "--force", "--volumes", GATE], capture_output=True, check=False)
-        subprocess.run(["docker", "network", "rm", OUTSIDE], capture_output=True, check=False)
+        _remove_gate()
 
 
 def _ssh_config(das: SeparateCluster, folder: Path) -> Path:
@@ -217,7 +217,13 @@ def _address_in(network: str, container: str) -> str:
     return _docker("inspect", "--format", f'{{{{(index .NetworkSettings.Networks "{network}").IPAddress}}}}', container)
 
 
+def _remove_gate() -> None:
+    subprocess.run(["docker", "rm", "--force", "--volumes", GATE], capture_output=True, check=False)
+    subprocess.run(["docker", "network", "rm", OUTSIDE], capture_output=True, check=False)
+
+
 def _remove() -> None:
+    _remove_gate()
     for machine in ("head", *NODES):
         subprocess.run(["docker", "rm", "--force", "--volumes", f"{NAME}-{machine}"], capture_output=True, check=False)
     subprocess.run(["docker", "network", "rm", NAME], capture_output=True, check=False)

@@ -74,11 +74,22 @@ class Composition:
         A researcher's own keeps the limits that the nodes of the state have (`emulator.policies.nodes.stated.within`).
 
         Raises:
-            InvalidInput: if it is a researcher's own that cannot be loaded, or does not choose nodes.
+            InvalidInput: if it is a researcher's own that cannot be loaded, does not choose nodes, or wants what it does
+                not get here.
         """
         found = placement_policy(self.nodes, self.sources, self.limits(limits))
-        if not traits_of_placement(found).chooses_nodes:
+        traits = traits_of_placement(found)
+        if not traits.chooses_nodes:
             raise InvalidInput(f"{self.nodes}: is no node selection, because it lacks chooses_nodes = True.")
+        if self.has_own_nodes and traits.needs_running_jobs:
+            raise InvalidInput(
+                f"{self.nodes}: needs_running_jobs: `testbed share` shows a node selection its nodes and tasks, not the "
+                "running jobs; read these, or run it live."
+            )
+        if self.has_own_nodes and limits.most_processor_share is not None:
+            raise InvalidInput(
+                f"most-processor-share: {self.nodes} chooses nodes by rules of its own; state the limit there."
+            )
         return found
 
     def limits(self, limits: NodeLimits) -> NodeLimits:
@@ -106,7 +117,12 @@ COMPOSITIONS: Final = {
 
 def is_composition(name: str) -> bool:
     """Return whether `name` is that of a composition of the paper, or spells one as NODES+JOBS+ORDER."""
-    return name.lower() in COMPOSITIONS or name.count("+") == 2
+    return name.lower() in COMPOSITIONS or len(_parts(name)) == 3
+
+
+def _parts(name: str) -> list[str]:
+    """Return the parts that are joined by +, of which the folder of a researcher's own file may have some, too."""
+    return name.rsplit("+", 2) if "+" in name.rpartition("/")[2] else [name]
 
 
 def composition_named(name: str) -> Composition:
@@ -120,7 +136,7 @@ def composition_named(name: str) -> Composition:
     lower = name.lower()
     if lower in COMPOSITIONS:
         return COMPOSITIONS[lower]
-    parts = name.split("+")
+    parts = _parts(name)
     if len(parts) == 3:
         nodes = parts[0] if custom_file(parts[0]) is not None else parts[0].lower()
         jobs, order = parts[1].lower(), parts[2].lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -94,10 +95,18 @@ class NodeScheduler:
             if isinstance(answer, Start):
                 job, nodes = self._jobs[answer.job_id], self._state.surroundings.nodes
                 check_named_nodes(self._composition.nodes, job.request, answer.placement, nodes)
-                self._state = joined(self._state, job.id, job.request, answer.placement)
+                self._state = _learned(joined(self._state, job.id, job.request, answer.placement), answer.placement)
                 self._placements[job.id] = answer.placement
                 starts.append(answer)
         return starts
+
+
+def _learned(state: SystemState, placement: Placement) -> SystemState:
+    """Return `state` with what a placement adds to its history."""
+    if not placement.learned:
+        return state
+    surroundings = replace(state.surroundings, history=state.surroundings.history | placement.learned)
+    return SystemState(state.processors, state.idle, state.time_s, surroundings)
 
 
 def _why_never(job: SharedNodeJob, empty: SystemState) -> str:
@@ -108,6 +117,6 @@ def _why_never(job: SharedNodeJob, empty: SystemState) -> str:
             f"memory_bytes: a task needs {job.request.memory_bytes} bytes of memory, more than any node has ({largest})"
         )
     return (
-        f"{job.tasks} tasks of {job.request.memory_bytes} bytes of memory never fit: there are {len(nodes)} nodes, "
-        f"some of which local users share"
+        f"{job.tasks} tasks of {job.request.memory_bytes} bytes of memory and {job.request.processor_share:.0%} of a "
+        f"processor never fit: there are {len(nodes)} nodes, some of which local users share, within the stated limits"
     )

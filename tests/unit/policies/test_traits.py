@@ -6,12 +6,13 @@ from dataclasses import asdict
 
 import pytest
 
-from emulator.model.request import RequestKind
+from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import Scanning
 from emulator.policies.factory import accepting_fixed
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.registry import placement_policy, queue_discipline
+from emulator.policies.state import Surroundings, SystemState
 from emulator.policies.traits import (
     PlacementTraits,
     QueueTraits,
@@ -47,6 +48,19 @@ class Forwarding:
 
     def __getattr__(self, name):
         return getattr(self._held, name)
+
+
+READS_THE_FIRST_NODE = """
+from emulator.model.placement import Component, Placement
+from emulator.model.request import RequestKind
+
+
+class Mine:
+    accepts = frozenset({RequestKind.NON_FIXED})
+
+    def place(self, request, state):
+        return Placement((Component(0, 1, (len(state.surroundings.nodes[0][0].tasks),)),))
+"""
 
 
 def stating(source: str, *statements: str) -> dict[str, str]:
@@ -109,6 +123,13 @@ def test_a_policy_that_chooses_nodes_says_so_and_is_not_wrapped():
     for policy in (placement_policy("normal"), own):
         assert traits_of_placement(policy).chooses_nodes
         assert accepting_fixed(policy, None) is policy
+
+
+def test_a_policy_that_chooses_nodes_is_not_asked_while_no_node_is_known():
+    """While no cluster answers, the broker knows of no node of any."""
+    own = placement_policy(NAME, stating(READS_THE_FIRST_NODE, "chooses_nodes = True"))
+    request = JobRequest(RequestKind.NON_FIXED, (2,))
+    assert own.place(request, SystemState((8, 8), (0, 0), 0.0, Surroundings(nodes=((), ())))) is None
 
 
 def test_what_an_object_states_itself_counts_before_what_it_carries():

@@ -293,7 +293,11 @@ def jobs_of(jobs: list[SharedNodeJob], number: int) -> SharedNodeJob:
     ("setting", "jobs", "sentence"),
     [
         (ALONE, [job(1, 2, memory_mb=600)], r"Job 1: memory_bytes: a task needs 600000000 bytes .*\(512000000\)"),
-        (ALONE, [job(7, 17)], "Job 7: 17 tasks of 10000000 bytes of memory never fit: there are 16 nodes"),
+        (
+            ALONE,
+            [job(7, 17)],
+            r"Job 7: 17 tasks of 10000000 bytes of memory and \d+% of a processor never fit: there are 16 nodes",
+        ),
         (
             replace(ALONE, users=tuple(LocalUser(node, PROFILES["xwindows"]) for node in range(16))),
             [job(1, 1, memory_mb=300)],
@@ -367,6 +371,41 @@ def test_ones_own_class_keeps_the_most_jobs_on_a_node_and_the_contract():
     user = LocalUser(0, PROFILES["internet"])
     (found,) = simulate_shared(SharedSetting(small(2), (user,), one_job), [job(1, 1, memory_mb=300)]).jobs
     assert found.nodes == (1,)
+
+
+LEARNS = """
+from emulator.model.placement import Component, Placement
+from emulator.model.request import RequestKind
+
+
+class Learns:
+    accepts = frozenset({RequestKind.TOTAL})
+    chooses_nodes = True
+
+    def place(self, request, state):
+        node = len(state.surroundings.history)
+        return Placement((Component(0, 1, (node,)),), learned=frozenset({(0, node)}))
+"""
+
+
+def test_ones_own_class_finds_what_its_placements_learned_as_it_does_live(tmp_path):
+    (tmp_path / "c++").mkdir()
+    own = tmp_path / "c++" / "mine.py"
+    own.write_text(LEARNS)
+    composition = composition_named(f"{own}:Learns+just-first+fcfs")
+    found = simulate_shared(SharedSetting(small(3), composition=composition), [job(1, 1), job(2, 1), job(3, 1)]).jobs
+    assert [each.nodes for each in found] == [(0,), (1,), (2,)]
+
+
+def test_what_ones_own_class_does_not_get_here_is_refused(tmp_path):
+    own = tmp_path / "mine.py"
+    own.write_text(LEARNS.replace("chooses_nodes = True", "chooses_nodes = needs_running_jobs = True"))
+    setting = SharedSetting(small(3), composition=composition_named(f"{own}:Learns+just-first+fcfs"))
+    with pytest.raises(InvalidInput, match="needs_running_jobs: .* run it live"):
+        simulate_shared(setting, [job(1, 1)])
+    limited = SharedSetting(small(3), composition=composition_named(f"{OWN}+just-first+fcfs"))
+    with pytest.raises(InvalidInput, match="most-processor-share: .* chooses nodes by rules of its own"):
+        simulate_shared(replace(limited, limits=NodeLimits(most_processor_share=1.0)), [job(1, 1)])
 
 
 def test_a_class_that_chooses_no_nodes_is_no_node_selection():
