@@ -151,8 +151,8 @@ def _running_at(lives: Sequence[FinishedJob], time_s: float) -> list[int]:
 def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
     """Return the life of each job, in the order of arrival; each takes what it would if the host took no time.
 
-    Where the policy chooses nodes, first come, first served and worst fit stand in, or flexible cluster minimization for
-    flexible requests: no nodes are planned.
+    Where the policy chooses nodes, first come, first served and worst fit stand in (flexible cluster minimization for
+    flexible requests): no nodes are planned.
     """
     queue, policy = campaign.queue, campaign.policy
     if chooses_nodes(policy, campaign.sources):

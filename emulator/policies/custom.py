@@ -114,8 +114,8 @@ class CustomDiscipline:
         """Return the discipline's answers to `event`.
 
         Raises:
-            PolicyFailed: if the discipline raises an exception, gives an invalid answer or one that names nodes, or asks
-                for the same scan again.
+            PolicyFailed: if the discipline raises an exception, gives an invalid answer, names nodes, or asks for the
+                same scan again.
         """
         state = _listed(state)
         scan_s = self.next_scan_s() if isinstance(event, Scan) else None

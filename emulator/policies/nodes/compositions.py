@@ -74,8 +74,8 @@ class Composition:
         A researcher's own keeps the limits that the nodes of the state have (`emulator.policies.nodes.stated.within`).
 
         Raises:
-            InvalidInput: if it is a researcher's own that cannot be loaded, does not choose nodes, or wants what it does
-                not get here.
+            InvalidInput: if it is a researcher's own that cannot be loaded, does not choose nodes, or wants what it
+                does not get here.
         """
         found = placement_policy(self.nodes, self.sources, self.limits(limits))
         traits = traits_of_placement(found)
@@ -83,7 +83,7 @@ class Composition:
             raise InvalidInput(f"{self.nodes}: is no node selection, because it lacks chooses_nodes = True.")
         if self.has_own_nodes and traits.needs_running_jobs:
             raise InvalidInput(
-                f"{self.nodes}: needs_running_jobs: `testbed share` shows a node selection its nodes and tasks, not the "
+                f"{self.nodes}: needs_running_jobs: `testbed share` shows a node selection nodes and tasks, not the "
                 "running jobs; read these, or run it live."
             )
         if self.has_own_nodes and limits.most_processor_share is not None:

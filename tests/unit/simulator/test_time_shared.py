@@ -296,7 +296,7 @@ def jobs_of(jobs: list[SharedNodeJob], number: int) -> SharedNodeJob:
         (
             ALONE,
             [job(7, 17)],
-            r"Job 7: 17 tasks of 10000000 bytes of memory and \d+% of a processor never fit: there are 16 nodes",
+            r"Job 7: 17 tasks of 10000000 bytes .* and \d+% .* never fit: there are 16 nodes",
         ),
         (
             replace(ALONE, users=tuple(LocalUser(node, PROFILES["xwindows"]) for node in range(16))),
@@ -401,10 +401,10 @@ def test_what_ones_own_class_does_not_get_here_is_refused(tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(LEARNS.replace("chooses_nodes = True", "chooses_nodes = needs_running_jobs = True"))
     setting = SharedSetting(small(3), composition=composition_named(f"{own}:Learns+just-first+fcfs"))
-    with pytest.raises(InvalidInput, match="needs_running_jobs: .* run it live"):
+    with pytest.raises(InvalidInput, match=r"needs_running_jobs: .* run it live"):
         simulate_shared(setting, [job(1, 1)])
     limited = SharedSetting(small(3), composition=composition_named(f"{OWN}+just-first+fcfs"))
-    with pytest.raises(InvalidInput, match="most-processor-share: .* chooses nodes by rules of its own"):
+    with pytest.raises(InvalidInput, match=r"most-processor-share: .* chooses nodes by rules of its own"):
         simulate_shared(replace(limited, limits=NodeLimits(most_processor_share=1.0)), [job(1, 1)])
 
 
