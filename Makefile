@@ -153,7 +153,7 @@ pictures: $(READY)
 	$(TESTBED) report build/pictures/w2-wf build/pictures/w2-one-cluster-first --figures build/pictures/policies
 	$(TESTBED) report build/pictures/w30-cf --figures build/pictures/files
 	$(TESTBED) report examples/recorded/poisson-1000-on-16 --figures build/pictures/measurement
-	mkdir build/pictures/live && cp -r docs/results/campaigns/w1-*-40-jobs-seed-[123] build/pictures/live
+	mkdir build/pictures/live && cp -r docs/results/campaigns/w1-*-40-jobs-seed-[12345] build/pictures/live
 	$(TESTBED) simulate --like build/pictures/live --out build/pictures/like-live
 	$(TESTBED) compare build/pictures/live build/pictures/like-live --first wf --figures build/pictures/compared
 	$(TESTBED) calibrate --table workloads/reference/das2_poisson_table.csv --out build/pictures/table >/dev/null
