@@ -98,7 +98,7 @@ def shared_nodes() -> ReportFigure:
         }
         for row in found
     ]
-    shows = "Mean time from arrival to end, with 95% intervals over four seeds."
+    shows = "Mean time from arrival to end, with 95% intervals over the replications."
     return ReportFigure("shared-nodes", "Turnaround of SIT under linux", shows, rows, lambda: _turnarounds(rows))
 
 
