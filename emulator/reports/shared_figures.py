@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.reports.figures.drawing import one_legend
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.studies.simulation_study import Row, StudyResult
 from emulator.studies.statements import Quantity
@@ -33,6 +34,7 @@ def shared_figure(result: StudyResult) -> bytes:
             own = [row for row in result.rows if row.workload == workload and row.at == result.headline]
             _draw(own, quantity, axis)
             axis.set_title(f"{workload.upper()}, {PUBLISHED[quantity]}", fontsize=8)
+    one_legend(figure, [axes[0][0]])
     figure.suptitle(f"{result.study.title} ({result.study.figures})", fontsize=10)
     return as_png(figure)
 
@@ -49,4 +51,3 @@ def _draw(rows: list[Row], quantity: Quantity, axis: Axes) -> None:
         axis.bar(at, values, width, yerr=errors, label=rule, error_kw={"elinewidth": 0.7})
     axis.set_xticks(range(len(compositions)), compositions, rotation=60, fontsize=6)
     axis.tick_params(axis="y", labelsize=6)
-    axis.legend(fontsize=6)
