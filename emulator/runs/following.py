@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from emulator.model.errors import EngineUnavailable, RunEndedEarly, TestbedNotUp
@@ -40,10 +41,10 @@ def follow_until(
         RunEndedEarly: if the testbed can no longer carry the run.
     """
     while not done():
-        events = _events(testbed, run, recorder)
+        events = _events(testbed, run, recorder, report)
         _take(events, testbed, recorder, report)
         if not events:
-            _check_containers(testbed, recorder)
+            _check_containers(testbed, run, recorder, report)
 
 
 def follow_now(testbed: Testbed, run: int, recorder: Recorder, report: Callable[[EventView], None]) -> None:
@@ -78,25 +79,28 @@ def _take(
             raise ended_early(f"The run ended early because its policy failed ({reason})", recorder)
 
 
-def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:
+def _events(testbed: Testbed, run: int, recorder: Recorder, report: Callable[[EventView], None]) -> list[EventView]:
     """Return the next events; wait for a slow broker as long as its container runs."""
     host_deadline_s = time.monotonic() + HOST_PATIENCE_S
     while True:
         try:
             return testbed.client.events(run, after=recorder.last_sequence, host_wait_s=HOST_LOOK_ROUND_S)
         except TestbedNotUp as error:
-            _check_containers(testbed, recorder)
+            _check_containers(testbed, run, recorder, report)
             if time.monotonic() > host_deadline_s:
                 raise ended_early("The run ended early because the broker does not answer", recorder) from error
             time.sleep(HOST_LOOK_ROUND_S)
 
 
-def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
+def _check_containers(testbed: Testbed, run: int, recorder: Recorder, report: Callable[[EventView], None]) -> None:
+    """Raise `RunEndedEarly` if a container does not run; first record what the broker said, which may be why."""
     try:
         stopped = testbed.stopped_containers()
     except EngineUnavailable as error:
         raise ended_early(f"The run ended early: {error}", recorder) from error
     if stopped:
+        with suppress(TestbedNotUp):
+            follow_now(testbed, run, recorder, report)
         raise ended_early(f"The run ended early because container {', '.join(stopped)} does not run", recorder)
 
 

@@ -54,8 +54,9 @@ def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, b
         if job.id <= 2:
             broker.finish(job)
         else:
-            stopped[:] = ["double-delft"]
-            broker.append(EventKind.CLUSTER_LOST, job.submitted_s, cluster="delft", reason="It does not answer.")
+            with broker.changed:  # who sees the container stopped finds the broker's word on it, too
+                stopped[:] = ["double-delft"]
+                broker.append(EventKind.CLUSTER_LOST, job.submitted_s, cluster="delft", reason="It does not answer.")
 
     broker.on_submit = finish_two_then_lose
     with pytest.raises(RunFailed) as raised:
