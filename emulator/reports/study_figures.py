@@ -34,7 +34,7 @@ def study_figure(result: StudyResult) -> bytes:
     axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for chart, axis in zip(charts, axes, strict=False):
         axis.set_title(chart.workload, fontsize=9)
-        axis.tick_params(labelsize=7)
+        axis.tick_params(labelsize=6)
         _DRAWN[result.study.measures](result, chart, axis)
     for axis in axes[len(charts) :]:
         axis.set_visible(False)
