@@ -20,7 +20,7 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.answer_checks import take
 from emulator.policies.custom_answers import plain_answers, plain_placement, plain_timestamp_s
 from emulator.policies.custom_code import RAISED, failed
-from emulator.policies.nodes.checks import check_named_nodes
+from emulator.policies.nodes.checks import check_named_nodes, check_names_none
 from emulator.policies.protocols import PlacementPolicy, Reject, Scan, SchedulingEvent, Start, WaitingJob
 from emulator.policies.state import SystemState
 from emulator.policies.traits import traits_of_placement, traits_of_queue
@@ -121,8 +121,8 @@ class CustomDiscipline:
         scan_s = self.next_scan_s() if isinstance(event, Scan) else None
         answers = _call(self._name, "decide", lambda: plain_answers(self._discipline.decide(event, state, policy, rng)))
         for answer in answers:
-            if isinstance(answer, Start) and any(component.nodes for component in answer.placement.components):
-                raise PolicyFailed(f"{self._name}: names nodes, which only a policy with chooses_nodes = True does.")
+            if isinstance(answer, Start):
+                check_names_none(self._name, answer.placement)
         if scan_s is not None:
             self._check_scan_after(scan_s)
         return answers

@@ -13,8 +13,8 @@ Nodes = tuple[tuple[NodeState, ...], ...]
 
 
 def joined(state: SystemState, job: int, request: JobRequest, placement: Placement) -> SystemState:
-    """Return `state` with the tasks of `job` on the nodes of its placement."""
-    return with_nodes(state, occupied(state.surroundings.nodes, job, request, placement))
+    """Return `state` with the tasks of `job` on the nodes of its placement, whose pairs are in the history."""
+    return with_nodes(state.after(placement), occupied(state.surroundings.nodes, job, request, placement))
 
 
 def occupied(nodes: Nodes, job: int, request: JobRequest, placement: Placement) -> Nodes:

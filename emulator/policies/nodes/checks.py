@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from emulator.model.errors import PolicyFailed
-from emulator.model.placement import Component, Placement
+from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
 from emulator.model.units import BYTES_PER_MEGABYTE
 from emulator.policies.nodes.changes import Nodes, occupied
@@ -45,11 +45,11 @@ def check_named_nodes(policy: str, request: JobRequest, placement: Placement, no
     Raises:
         PolicyFailed: if this is not so.
     """
+    if not nodes:
+        check_names_none(policy, placement)
+        return
     named: set[tuple[int, int]] = set()
     for component in placement.components:
-        if not nodes:
-            _check_names_none(policy, component)
-            continue
         cluster = component.cluster
         if len(component.nodes) != component.processors:
             raise PolicyFailed(
@@ -64,11 +64,17 @@ def check_named_nodes(policy: str, request: JobRequest, placement: Placement, no
             named.add((cluster, index))
 
 
-def _check_names_none(policy: str, component: Component) -> None:
-    if component.nodes:
-        raise PolicyFailed(
-            f"{policy}: names nodes of cluster {component.cluster}; only a policy with chooses_nodes = True does so."
-        )
+def check_names_none(name: str, placement: Placement) -> None:
+    """Check that a placement by the policy or discipline `name` names no nodes.
+
+    Raises:
+        PolicyFailed: if it names some.
+    """
+    for component in placement.components:
+        if component.nodes:
+            raise PolicyFailed(
+                f"{name}: names nodes of cluster {component.cluster}; only a policy with chooses_nodes = True does so."
+            )
 
 
 def _why_not(index: int, nodes: Sequence[NodeState], request: JobRequest) -> str:

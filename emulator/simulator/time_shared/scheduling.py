@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -95,18 +94,10 @@ class NodeScheduler:
             if isinstance(answer, Start):
                 job, nodes = self._jobs[answer.job_id], self._state.surroundings.nodes
                 check_named_nodes(self._composition.nodes, job.request, answer.placement, nodes)
-                self._state = _learned(joined(self._state, job.id, job.request, answer.placement), answer.placement)
+                self._state = joined(self._state, job.id, job.request, answer.placement)
                 self._placements[job.id] = answer.placement
                 starts.append(answer)
         return starts
-
-
-def _learned(state: SystemState, placement: Placement) -> SystemState:
-    """Return `state` with what a placement adds to its history."""
-    if not placement.learned:
-        return state
-    surroundings = replace(state.surroundings, history=state.surroundings.history | placement.learned)
-    return SystemState(state.processors, state.idle, state.time_s, surroundings)
 
 
 def _why_never(job: SharedNodeJob, empty: SystemState) -> str:

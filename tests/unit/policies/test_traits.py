@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import pytest
+from numpy.random import default_rng
 
+from emulator.model.errors import PolicyFailed
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import Scanning
 from emulator.policies.factory import accepting_fixed
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.worst_fit import WorstFit
+from emulator.policies.protocols import Arrival, WaitingJob
 from emulator.policies.registry import placement_policy, queue_discipline
 from emulator.policies.state import Surroundings, SystemState
 from emulator.policies.traits import (
@@ -130,6 +133,16 @@ def test_a_policy_that_chooses_nodes_is_not_asked_while_no_node_is_known():
     own = placement_policy(NAME, stating(READS_THE_FIRST_NODE, "chooses_nodes = True"))
     request = JobRequest(RequestKind.NON_FIXED, (2,))
     assert own.place(request, SystemState((8, 8), (0, 0), 0.0, Surroundings(nodes=((), ())))) is None
+
+
+def test_a_discipline_that_names_nodes_is_named_in_a_sentence():
+    source = SMALLEST_FIRST.replace("placement))", "Placement((Component(0, 2, (0, 1)),))))")
+    discipline = queue_discipline(NAME, Scanning(), {"mine.py": source})
+    job = WaitingJob(1, JobRequest(RequestKind.NON_FIXED, (2,)))
+    with pytest.raises(
+        PolicyFailed, match=r"^mine.py:Mine: names nodes of cluster 0; only a policy with chooses_nodes"
+    ):
+        discipline.decide(Arrival(job), SystemState((8, 8), (8, 8), 0.0), WorstFit(), default_rng(0))
 
 
 def test_what_an_object_states_itself_counts_before_what_it_carries():
