@@ -50,13 +50,18 @@ SweepArgument = Annotated[
 PoliciesOption = Annotated[
     str,
     typer.Option(
-        help="Placement policies, joined by commas.", show_default="the campaign's", autocompletion=completion.policies
+        "--policy",
+        "--policies",
+        help="Placement policies, joined by commas.",
+        show_default="the campaign's",
+        autocompletion=completion.policies,
     ),
 ]
 QueuesOption = Annotated[
     str,
     typer.Option(
         "--queue",
+        "--queues",
         help="Queue disciplines, joined by commas.",
         show_default="the campaign's",
         autocompletion=completion.queues,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from emulator.cli.compiling import compile_simulator
+from emulator.cli.completion import policies as policy_names
+from emulator.cli.completion import queues as queue_names
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import simulations_progress
@@ -41,10 +43,24 @@ WorkloadArgument = Annotated[
     str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
 ]
 PoliciesOption = Annotated[
-    str | None, typer.Option(help="Placement policies, joined by commas.", show_default="the workload's")
+    str | None,
+    typer.Option(
+        "--policies",
+        "--policy",
+        help="Placement policies, joined by commas.",
+        show_default="the workload's",
+        autocompletion=policy_names,
+    ),
 ]
 QueuesOption = Annotated[
-    str | None, typer.Option(help="Queue disciplines, joined by commas.", show_default="the workload's")
+    str | None,
+    typer.Option(
+        "--queues",
+        "--queue",
+        help="Queue disciplines, joined by commas.",
+        show_default="the workload's",
+        autocompletion=queue_names,
+    ),
 ]
 LoadsOption = Annotated[
     str | None,

@@ -33,7 +33,7 @@ A holder that Slurm ends also ends its `salloc`. One that hears twice of its job
 for a command that has ended (Slurm 22.05).
 """
 
-_HOLD_AT_ONCE: Final = """holder=$(cat) && said=$(mktemp) || exit
+_HOLD_AT_ONCE: Final = """holder=$(cat) && said=$(mktemp -p /dev/shm) || exit
 setsid salloc --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &
 until grep -q "job allocation" "$said"; do kill -0 $! 2> /dev/null || break; sleep 0.01; done
 sed -n 's/.* job allocation \\([0-9]*\\)$/\\1/p' "$said" | head -n 1 | grep . || {{ cat "$said" >&2; false; }}
@@ -52,7 +52,8 @@ def holding_command(head: Head, name: str, processors: int, nodes: Sequence[str]
 
     It gets one processor on each of `nodes`, if these are named, and `memory_mb` for each where memory counts.
 
-    Slurm grants an allocation at once if it can, and schedules a batch job within a second only.
+    Slurm grants an allocation at once if it can, and schedules a batch job within a second only. What it says goes
+    to memory, so that a full disk does not hide it.
     """
     wanted = f"--job-name={shlex.quote(name)} --ntasks={processors} --cpus-per-task=1 --chdir=/tmp"
     wanted += partition_option(head)

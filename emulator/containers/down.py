@@ -19,6 +19,7 @@ from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.left_behind import is_left, note_file, remember_left, sweep
 from emulator.containers.names import PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
+from emulator.containers.state import TestbedRecord
 from emulator.model.errors import EngineUnavailable, TestbedError, TestbedNotUp
 
 _REMOVERS: Final = 16
@@ -56,11 +57,8 @@ def take_down(name: str, observe: Observer = ignore) -> None:
             )
         if not exists:
             engine.check_own(client, name)
-        if not remove_parts(client, name, observe) and not exists and name not in swept:
+        if not remove_testbed(client, name, record, observe) and not exists and name not in swept:
             raise TestbedNotUp(f"No testbed called {name!r} is running, so there is nothing to take down.")
-        if isinstance(client, HostEngines) and record is not None and record.hosts is not None:
-            remember_left(client, name, record.hosts.inventory, observe)
-        state.forget(name)
 
 
 def take_all_down(observe: Observer = ignore) -> list[str]:
@@ -96,6 +94,21 @@ def testbeds(client: docker.DockerClient) -> list[str]:
     """Return the names of all testbeds of which this host has any part."""
     parts = [*engine.containers_of(client, None), *engine.networks_of(client, None), *engine.volumes_of(client, None)]
     return sorted(engine.testbeds_seen(parts) | set(state.remembered_names()))
+
+
+def remove_testbed(client: Client, name: str, record: TestbedRecord | None, observe: Observer) -> bool:
+    """Remove a testbed's parts and its state; return whether there were any parts.
+
+    What is on a host that is not reached is remembered.
+
+    Raises:
+        EngineUnavailable: if a part is still there after a minute.
+    """
+    found = remove_parts(client, name, observe)
+    if isinstance(client, HostEngines) and record is not None and record.hosts is not None:
+        remember_left(client, name, record.hosts.inventory, observe)
+    state.forget(name)
+    return found
 
 
 def remove_parts(client: Client, name: str, observe: Observer) -> bool:

@@ -17,10 +17,10 @@ from typing import Final
 from emulator.containers import engine, keys, state
 from emulator.containers.addresses import MAX_CLUSTERS
 from emulator.containers.concurrency import run_concurrently
-from emulator.containers.down import remove_parts
+from emulator.containers.down import remove_parts, remove_testbed
 from emulator.containers.free_addresses import free_addresses, free_port
-from emulator.containers.hosts.connecting import engine_for, engine_named
-from emulator.containers.hosts.engines import Client, HostEngines
+from emulator.containers.hosts.connecting import engine_for, engine_named, naming_lost_hosts
+from emulator.containers.hosts.engines import Client, HostEngines, opened_again
 from emulator.containers.hosts.left_behind import require_nothing_left, sweep
 from emulator.containers.hosts.preparing import Prepared, prepare
 from emulator.containers.hosts.starting import start_containers
@@ -85,7 +85,7 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     sweep(observe)
     require_nothing_left(spec.name)
     client = engine_for(spec)
-    with state.exclusive(spec.name, wait=False):
+    with naming_lost_hosts(client), state.exclusive(spec.name, wait=False):
         if spec.fresh:
             _remove_existing(engine_named(spec.name), spec.name, observe)
         existing = find_existing(client, spec, topology)
@@ -166,13 +166,13 @@ def _clean_up(client: Client, name: str, observe: Observer) -> None:
     """Remove what was started of a testbed that failed; if that fails, too, say so, but leave the first error alone."""
     observe(ProgressStep("failed", "taking down what was started"))
     try:
-        remove_parts(client, name, ignore)
+        # A host that has died meanwhile keeps nobody from removing what is on the others.
+        reached = opened_again(client) if isinstance(client, HostEngines) else client
+        remove_testbed(reached, name, state.readable_record(name), ignore)
     except Exception as error:
         # What is left keeps its state, by which `down` finds the hosts that it is on.
         left = f"not everything was taken down: {error} (`testbed down --name {name}` removes what is left)"
         observe(ProgressStep("failed", left))
-    else:
-        state.forget(name)
 
 
 def _new_record(

@@ -139,9 +139,10 @@ def _in_words(value: object) -> str:
 
 
 def _mean_interarrival(manifest: Manifest) -> str:
+    """Return the mean time between arrivals to three digits: a factor and a stated mean may differ in the next ones."""
     interarrival = manifest.workload.get("interarrival")
     mean_s = interarrival.get("mean_s") if isinstance(interarrival, dict) else None
-    return "unknown" if mean_s is None else f"{mean_s:g} s"
+    return "unknown" if mean_s is None else f"{mean_s:.3g} s"
 
 
 def repeated_case(runs: Sequence[CampaignRun]) -> str | None:

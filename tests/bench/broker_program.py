@@ -13,6 +13,7 @@ from pathlib import Path
 from emulator.broker.__main__ import spare_collections
 from emulator.broker.http.api import create_app
 from emulator.broker.http.connections import server
+from emulator.broker.http.page import LivePage
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.protocol import Occupancy
@@ -21,13 +22,14 @@ from emulator.model.settings import BrokerSettings, Head
 from emulator.model.topology import Topology
 
 TOKEN = "bench"
+PAGE = Path("emulator/page/assets")
 CLUSTERS = ("amsterdam", "berkeley", "delft", "leiden", "utrecht")
-PROCESSORS = 64
+PROCESSORS = 80
 TOPOLOGY = """
 name: five
 processor: {name: p, in_cache_ns_per_point: 100, out_of_cache_ns_per_point: 200, cache_bytes: 1000}
 clusters:
-""" + "".join(f"  - {{name: {name}, nodes: 32, access_link: {{up_mbit: 10, down_mbit: 10}}}}\n" for name in CLUSTERS)
+""" + "".join(f"  - {{name: {name}, nodes: 40, access_link: {{up_mbit: 10, down_mbit: 10}}}}\n" for name in CLUSTERS)
 
 
 class FullCluster:
@@ -38,7 +40,7 @@ class FullCluster:
 
     def occupancy(self) -> Occupancy:
         """Nothing is idle."""
-        return Occupancy(32, PROCESSORS, 0)
+        return Occupancy(40, PROCESSORS, 0)
 
     malformed_events = 0
 
@@ -82,7 +84,7 @@ def main(folder: Path, port: int, core: int) -> None:
     journal = Journal(settings.journal_file)
     broker = Broker(five_clusters(), [FullCluster(name) for name in CLUSTERS], settings, journal)
     broker.open()
-    server(create_app(broker, journal, TOKEN), "127.0.0.1", port).run()
+    server(create_app(broker, journal, TOKEN, LivePage.of(PAGE)), "127.0.0.1", port).run()
 
 
 if __name__ == "__main__":

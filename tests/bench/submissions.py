@@ -10,18 +10,9 @@ idle, so that some jobs start.
 from __future__ import annotations
 
 import argparse
-import http.client
-import json
-import os
 import random
-import socket
 import statistics
-import subprocess
-import sys
-import tempfile
-import threading
 import time
-from pathlib import Path
 
 import numpy
 
@@ -32,9 +23,9 @@ from emulator.policies.protocols import Arrival, Scan, WaitingJob
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import placement_policy
 from emulator.policies.state import FileState, Surroundings, SystemState
-from tests.bench.broker_program import CLUSTERS, PROCESSORS, TOKEN
+from tests.bench.broker_load import Submitter, running_broker, stop
+from tests.bench.broker_program import CLUSTERS, PROCESSORS
 
-HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
 KINDS = {
     "wf": RequestKind.NON_FIXED,
     "wf-distinct": RequestKind.UNORDERED,
@@ -45,80 +36,17 @@ KINDS = {
 FILES = 50
 
 
-class Submitter(threading.Thread):
-    """Submits one job after another until told to stop, and keeps the time that each took."""
-
-    def __init__(self, port: int, name: str) -> None:
-        super().__init__(daemon=True)
-        self.name = name
-        self.taken_s: list[float] = []
-        self.stopped = threading.Event()
-        self._connection = http.client.HTTPConnection("127.0.0.1", port)
-
-    def run(self) -> None:
-        """Submit until stopped."""
-        while not self.stopped.is_set():
-            self.submit()
-
-    def submit(self) -> None:
-        """Submit one job under a key of its own."""
-        specification = {"application": "poisson", "arguments": {"grid": 400}, "components": [8, 8]}
-        body = json.dumps({"specification": specification, "key": f"{self.name}-{len(self.taken_s)}"})
-        began_s = time.perf_counter()
-        self._connection.request("POST", "/v1/jobs", body, HEADERS)
-        answer = self._connection.getresponse()
-        said = answer.read()
-        if answer.status != 201:
-            sys.exit(f"a submission was refused: {said.decode()}")
-        self.taken_s.append(time.perf_counter() - began_s)
-
-
 def submissions(queued: int, clients: int, host_s: float) -> None:
     """Print what a broker with `queued` waiting jobs takes from `clients` clients in `host_s` seconds."""
-    cores = sorted(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
-        command = [sys.executable, "-m", "tests.bench.broker_program", folder, str(port), str(cores[0])]
-        broker = subprocess.Popen(command)
-        try:
-            os.sched_setaffinity(0, set(cores[1:]) or set(cores))
-            _await(port)
-            _fill(port, queued)
-            _measure(port, broker.pid, queued, clients, host_s)
-        finally:
-            broker.terminate()
-            broker.wait()
-            os.sched_setaffinity(0, set(cores))
-
-
-def _await(port: int) -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-
-
-def _fill(port: int, queued: int) -> None:
-    fillers = [Submitter(port, f"fill{number}") for number in range(32)]
-    for filler in fillers:
-        filler.start()
-    while sum(len(filler.taken_s) for filler in fillers) < queued:
-        time.sleep(0.05)
-    _stop(fillers)
-
-
-def _measure(port: int, broker: int, queued: int, clients: int, host_s: float) -> None:
-    submitters = [Submitter(port, f"client{number}") for number in range(clients)]
-    began_s, cpu_s = time.perf_counter(), _cpu_s(broker)
-    for submitter in submitters:
-        submitter.start()
-    time.sleep(host_s)
-    _stop(submitters)
-    taken_s, cpu_s = time.perf_counter() - began_s, _cpu_s(broker) - cpu_s
+    with running_broker() as broker:
+        broker.fill(queued)
+        submitters = [Submitter(broker.port, f"client{number}") for number in range(clients)]
+        began_s, cpu_s = time.perf_counter(), broker.cpu_s()
+        for submitter in submitters:
+            submitter.start()
+        time.sleep(host_s)
+        stop(submitters)
+        taken_s, cpu_s = time.perf_counter() - began_s, broker.cpu_s() - cpu_s
     each_s = sorted(one for submitter in submitters for one in submitter.taken_s)
     print(
         f"{clients:>4} clients, {queued:,} jobs queued before: {len(each_s) / taken_s:>6.0f} submissions/s, "
@@ -126,18 +54,6 @@ def _measure(port: int, broker: int, queued: int, clients: int, host_s: float) -
         f"{1e3 * cpu_s / len(each_s):.2f} ms of the broker's CPU each",
         flush=True,
     )
-
-
-def _stop(submitters: list[Submitter]) -> None:
-    for submitter in submitters:
-        submitter.stopped.set()
-    for submitter in submitters:
-        submitter.join()
-
-
-def _cpu_s(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(") ", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def scans(waiting: int, rounds: int) -> None:

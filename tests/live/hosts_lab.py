@@ -1,12 +1,13 @@
 """Several hosts on one machine: a Docker daemon in each of some network namespaces, joined by a switch.
 
-Needs root, iproute2, nsenter and dockerd. All that it makes is named after the lab and removed at its end. It has no
-separate clocks, kernels, /proc or disks, as separate machines have.
+Needs root, iproute2, nsenter and dockerd. All that it makes is named after the lab and removed at its end. Each host
+but the first has a disk of its own, in memory. Clocks, kernels and /proc are not separate, as those of machines are.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -35,14 +36,16 @@ can_make_hosts = pytest.mark.skipif(
     reason="network namespaces need root, iproute2, nsenter and dockerd",
 )
 UNDERLAY_MTU = 1600
+DISK_MBYTES = 1600
 DAEMON_WITHIN_HOST_S = 60.0
 LONGEST_HOST_S = 600.0
 SSH_PORT = 2222
 PID_FILE = "dockerd.pid"
+CLONE_NEWNET = 0x40000000
 
 _SSH_SERVER = f"""
 mkdir -p /run/sshd /root/.ssh && chmod 700 /root/.ssh && echo "$KEY" >/root/.ssh/authorized_keys
-ssh-keygen -q -t ed25519 -N "" -f /tmp/host_key
+[ -e /tmp/host_key ] || ssh-keygen -q -t ed25519 -N "" -f /tmp/host_key
 exec /usr/sbin/sshd -D -e -f /dev/null -p {SSH_PORT} -h /tmp/host_key -o PermitRootLogin=prohibit-password
 """
 
@@ -99,6 +102,22 @@ class LabHost:
             self.daemon.send_signal(signal.SIGTERM)
             self.daemon.wait(timeout=DAEMON_WITHIN_HOST_S)
 
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Fill its disk to the last byte, inside the context."""
+        filler = self.folder / "filler"
+        filled = subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=1M"], capture_output=True, check=False)
+        assert b"No space left" in filled.stderr, filled.stderr
+        try:
+            yield
+        finally:
+            filler.unlink()
+
+    def restart(self) -> None:
+        """End its daemon, and the containers with it, and start it again, as a reboot does."""
+        self.stop()
+        self.start()
+
     def parts(self, testbed: str) -> list[str]:
         """List what it holds of a testbed."""
         listings = (engine.containers_of, engine.networks_of, engine.volumes_of)
@@ -113,6 +132,43 @@ class Lab:
     folder: Path
     hosts: list[LabHost] = field(default_factory=list)
     underlay_mtu: str = str(UNDERLAY_MTU)
+
+    @property
+    def central(self) -> LabHost:
+        """The manager of the Swarm, where the `testbed` command runs."""
+        return self.hosts[0]
+
+    def host(self, name: str) -> LabHost:
+        """Return the host of that name."""
+        return next(host for host in self.hosts if host.name == name)
+
+    def await_ready(self) -> None:
+        """Wait until all hosts are ready in the Swarm, as its manager sees them."""
+        until(lambda: self._ready() >= len(self.hosts), LONGEST_HOST_S)
+
+    def _ready(self) -> int:
+        with contextlib.suppress(docker.errors.APIError):  # a manager that begins does not know its Swarm yet
+            return sum(node.attrs["Status"]["State"] == "ready" for node in self.central.client.nodes.list())
+        return 0
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Be at the first host with this thread, those that it starts and its commands, inside the context."""
+        there = {"XDG_STATE_HOME": str(self.folder / "state"), "DOCKER_HOST": self.central.engine}
+        before = {name: os.environ.get(name) for name in there}
+        with Path("/proc/thread-self/ns/net").open() as here:
+            with Path(f"/run/netns/{self.central.namespace}").open() as first:
+                _enter(first.fileno())
+            os.environ |= there
+            try:
+                yield
+            finally:
+                _enter(here.fileno())
+                for name, value in before.items():
+                    if value is None:
+                        del os.environ[name]
+                    else:
+                        os.environ[name] = value
 
     @contextmanager
     def cut_off(self, host: LabHost) -> Iterator[None]:
@@ -156,14 +212,19 @@ class Lab:
         assert outcome.exit_code == 0, outcome.errors
         return outcome
 
-    def let_in_by_ssh(self, host: LabHost, image: str) -> None:
-        """Start an SSH server at a host that has `image`, and let `testbed` log in there and find the host's engine."""
+    def let_in_by_ssh(self, host: LabHost) -> None:
+        """Give a host the node image, whose SSH server then lets `testbed` log in there and find the host's engine.
+
+        The server is started again whenever the host's daemon is.
+        """
         key, ssh = self.folder / "key", self.folder / "bin" / "ssh"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
         ssh.parent.mkdir()
         options = f"-i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile={self.folder}/known_hosts"
         ssh.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} {options} "$@"\n')
         ssh.chmod(0o755)
+        image = ensure_images(engine.connect(), ignore).node
+        _copy_images(host, [image])
         host.client.containers.run(
             image,
             [_SSH_SERVER],
@@ -171,6 +232,7 @@ class Lab:
             environment={"KEY": key.with_suffix(".pub").read_text().strip()},
             network_mode="host",
             volumes={host.engine.removeprefix("unix://"): {"bind": "/var/run/docker.sock", "mode": "rw"}},
+            restart_policy={"Name": "always"},
             detach=True,
         )
         until(lambda: self._answers_ssh(host))
@@ -208,8 +270,11 @@ def lab(testbed: str, count: int) -> Iterator[Lab]:
             host = LabHost(f"host{index}", f"{testbed}-{index}", f"10.77.0.{index}", folder / f"host{index}")
             made.hosts.append(host)
             _connect(testbed, host)
+            if index > 1:
+                run("mount", "-t", "tmpfs", "-o", f"size={DISK_MBYTES}m,mode=755", "tmpfs", str(host.folder))
             host.start()
-        _copy_images(made.hosts[0])
+        images = ensure_images(engine.connect(), ignore)
+        _copy_images(made.hosts[0], [base_reference(), images.node, images.wan, images.broker])
         yield made
     finally:
         for host in made.hosts:
@@ -258,6 +323,12 @@ def _connect(testbed: str, host: LabHost) -> None:
     run("nsenter", f"--net=/run/netns/{host.namespace}", "sysctl", "-qw", "net.ipv4.ip_forward=1")
 
 
+def _enter(namespace: int) -> None:
+    """Enter a network namespace with this thread."""
+    if ctypes.CDLL(None, use_errno=True).setns(namespace, CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
 def _end_daemon(pid_file: Path) -> None:
     """End the daemon that wrote the file, by force if it does not end in time."""
     with contextlib.suppress(OSError, ValueError):  # it has ended
@@ -275,11 +346,8 @@ def _has_written(number: int, pid_file: Path) -> bool:
     return os.fsencode(pid_file) in Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
 
 
-def _copy_images(host: LabHost) -> None:
-    """Copy the images of this machine's engine to a host, in one stream."""
-    client = engine.connect()
-    images = ensure_images(client, ignore)
-    names = [base_reference(), images.node, images.wan, images.broker]
+def _copy_images(host: LabHost, names: Sequence[str]) -> None:
+    """Copy images of this machine's engine to a host, in one stream."""
     with subprocess.Popen(["docker", "save", *names], stdout=subprocess.PIPE) as saving:
         subprocess.run(
             ["docker", "-H", host.engine, "load", "-q"], stdin=saving.stdout, check=True, capture_output=True

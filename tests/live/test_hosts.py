@@ -1,11 +1,14 @@
 """A testbed over three hosts: daemons in network namespaces of this machine, in a Swarm of their own.
 
-All marked `long`: the images are copied to the first host and sent on by `up`.
+All marked `long`: the images are copied to the first host and sent on by `up`. The topology is `mini` without
+middleware, for which every job would wait. The third host's engine is reached over SSH.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +16,15 @@ from emulator.model.catalogue import topology_named
 from emulator.model.evidence import EvidenceRow
 from emulator.model.job import JobState
 from emulator.runs.run_directory import RunRecords, read_rows, read_run
+from tests.live.command_line import QUICK_FILE
 from tests.live.grid import ENDED, until
 from tests.live.hosts_lab import LONGEST_HOST_S, Lab, can_make_hosts, lab
 from tests.live.slow_cable import slow_cable
 
 NAME = "livetest-hosts"
+TOPOLOGY = str(QUICK_FILE)
 SLOW_S = 0.0004
+CAMPAIGN_JOBS = 20
 
 pytestmark = [pytest.mark.long, can_make_hosts]
 
@@ -36,11 +42,13 @@ def three(images: None) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def spread(three: Lab) -> Lab:
-    """The three hosts, all in the Swarm now, with `mini` over them."""
-    three.join(three.hosts[2])
-    inventory = three.inventory()
+    """The three hosts, all in the Swarm now, with the clusters of `mini` over them."""
+    third = three.hosts[2]
+    three.join(third)
+    three.let_in_by_ssh(third)
+    inventory = three.inventory(over_ssh=[third])
     until(lambda: three("hosts", "check", inventory).exit_code == 0)
-    up = three.succeed("up", "--topology", "mini", "--hosts", inventory)
+    up = three.succeed("up", "--topology", TOPOLOGY, "--hosts", inventory)
     assert "12 delays and 4 rates as asked" in up.errors
     return three
 
@@ -81,7 +89,6 @@ def test_mini_over_three_hosts_keeps_its_links_and_runs_jobs_across(spread: Lab)
         assert three.succeed("shell", row["name"], "--", "hostname").output.strip() == row["name"]
         assert three.succeed("logs", row["name"]).exit_code == 0
     assert {f"{NAME}-wan", f"{NAME}-broker"} <= set(by_host["host1"])
-    three.succeed("verify")
     file = three.folder / "job.yaml"
     names = topology_named("mini").cluster_names
     file.write_text(
@@ -98,7 +105,7 @@ def test_up_mends_a_cluster_on_another_host_in_its_place(spread: Lab) -> None:
     host = spread.hosts[1]
     host.client.containers.get(row["container"]).remove(force=True)
     assert f"The container {row['container']} is gone" in spread("status").errors
-    mended = spread.succeed("up", "--topology", "mini")
+    mended = spread.succeed("up", "--topology", TOPOLOGY)
     assert f"{row['container']} is gone: making its container anew" in mended.errors
     assert row["container"] in host.parts(NAME)
     assert {each["state"] for each in spread.succeed("status", "--json").as_json()} == {"running"}
@@ -129,17 +136,44 @@ def running_job(three: Lab, cluster: str) -> int:
     return number
 
 
+def ran_campaign(three: Lab) -> tuple[RunRecords, Path]:
+    """Run twenty short jobs over the hosts, and return the run and its directory."""
+    out = three.folder / "campaign"
+    three.succeed(
+        "campaign", "run", "first", "--jobs", str(CAMPAIGN_JOBS), "--seed", "1", "--time-scale", "60",
+        "--dilation", "1", "--topology", TOPOLOGY, "--require", "void", "--out", str(out),
+    )  # fmt: skip
+    return read_run(out), out
+
+
+def test_a_slower_network_to_a_host_is_a_fault_until_up_programs_what_it_leaves(spread: Lab) -> None:
+    there = cluster_on(spread, "host3")
+    with slow_cable(spread, spread.hosts[2], SLOW_S):
+        run, folder = ran_campaign(spread)
+        mended = spread.succeed("up", "--topology", TOPOLOGY)
+        assert "programming the links for the network between the hosts as it is now" in mended.errors
+        spread.succeed("verify")
+    assert [job.state for job in run.jobs] == [JobState.FINISHED] * CAMPAIGN_JOBS
+    assert not any("nobody watched" in job.verdict_reasons for job in run.jobs)
+    placed = {row["name"] for row in spread.succeed("status", "--json").as_json()}
+    assert {row.part for row in read_rows(folder, EvidenceRow)} >= {"host", *placed}
+    for check in run.manifest.link_checks:
+        assert check.underlays["host3"].host_delay_s == pytest.approx(SLOW_S, rel=0.5)
+        assert abs(check.underlays["host3"].host_clock_ahead_s) <= check.underlays["host3"].host_clock_bound_s
+        assert {fault.source for fault in check.faults if "network to host host3" in fault.what} >= {there}
+
+
 def test_a_job_on_a_host_whose_daemon_ends_fails_with_a_reason_and_up_mends_it_once_it_is_back(spread: Lab) -> None:
     there, elsewhere = cluster_on(spread, "host2"), cluster_on(spread, "host1")
     lost = running_job(spread, there)
     spread.hosts[1].stop()
+    assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
     failed = finished(spread, lost)
     assert failed["state"] == "failed"
     assert failed["reason"]
-    assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
     spread.hosts[1].start()
     until(lambda: spread.hosts[1].client.info()["Swarm"]["LocalNodeState"] == "active")
-    until(lambda: spread("up", "--topology", "mini").exit_code == 0, LONGEST_HOST_S)
+    until(lambda: spread("up", "--topology", TOPOLOGY).exit_code == 0, LONGEST_HOST_S)
     assert {row["state"] for row in spread.succeed("status", "--json").as_json()} == {"running"}
     assert finished(spread, submitted(spread, there, 20))["state"] == "finished"
 
@@ -148,12 +182,23 @@ def test_a_job_on_a_host_that_is_cut_off_fails_alone_and_up_mends_once_the_host_
     there, elsewhere = cluster_on(spread, "host2"), cluster_on(spread, "host1")
     lost = running_job(spread, there)
     with spread.cut_off(spread.hosts[1]):
+        assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
         failed = finished(spread, lost)
         assert failed["state"] == "failed"
         assert there in str(failed["reason"])
-        assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
-    until(lambda: spread("up", "--topology", "mini").exit_code == 0, LONGEST_HOST_S)
+    until(lambda: spread("up", "--topology", TOPOLOGY).exit_code == 0, LONGEST_HOST_S)
     # A job that needs all processors there: what the lost one held was released.
+    assert finished(spread, submitted(spread, there, 20, ranks=16))["state"] == "finished"
+
+
+def test_a_job_on_a_host_whose_disk_is_full_fails_with_a_reason_and_the_rest_goes_on(spread: Lab) -> None:
+    there, elsewhere = cluster_on(spread, "host2"), cluster_on(spread, "host1")
+    with spread.hosts[1].full_disk():
+        lost = submitted(spread, there, 20)
+        assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
+        failed = finished(spread, lost)
+        assert failed["state"] == "failed"
+        assert failed["reason"]
     assert finished(spread, submitted(spread, there, 20, ranks=16))["state"] == "finished"
 
 
@@ -165,7 +210,7 @@ def test_without_its_manager_the_testbed_stands_still_and_goes_on_once_it_is_bac
     assert refused.exit_code == 1
     assert "host1" in refused.sentence
     spread.hosts[0].start()
-    until(lambda: spread("up", "--topology", "mini").exit_code == 0, LONGEST_HOST_S)
+    until(lambda: spread("up", "--topology", TOPOLOGY).exit_code == 0, LONGEST_HOST_S)
     ended = finished(spread, held)
     assert ended["state"] == "failed"
     assert ended["reason"]
@@ -193,38 +238,22 @@ def test_a_host_that_is_not_reached_does_not_block_down_and_is_swept_when_it_ret
     assert spread.left_over() == []
 
 
-def measured(three: Lab, name: str, dilation: int) -> RunRecords:
-    """Measure a job over four clusters, and return the run."""
-    out = three.folder / name
-    three.succeed(
-        "measure", "--app", "poisson", "--grid", "400", "--processors", "16", "--clusters", "4", "--repeat", "1",
-        "--iterations", "50", "--dilation", str(dilation), "--require", "void", "--out", str(out),
-    )  # fmt: skip
-    return read_run(out)
+def test_a_host_that_dies_during_up_is_named_and_nothing_is_left_on_the_others(spread: Lab) -> None:
+    dying = spread.hosts[1]
+    inventory = spread.inventory(spread.hosts[:2])
 
+    def die() -> None:
+        until(lambda: any(NAME in part for part in dying.parts(NAME)))
+        dying.stop()
 
-def test_an_engine_is_reached_over_ssh_and_what_runs_there_and_lies_between_is_watched(three: Lab) -> None:
-    """The last one: host3 has the node image by now, whose SSH server leads to its engine."""
-    third = three.hosts[2]
-    (image,) = {tag for each in third.client.images.list() for tag in each.tags if "/node:" in tag}
-    three.let_in_by_ssh(third, image)
-    inventory = three.inventory(over_ssh=[third])
-    with slow_cable(three, third, SLOW_S):
-        three.succeed("up", "--topology", "mini", "--hosts", inventory)
-        placed = {row["name"]: row["host"] for row in three.succeed("status", "--json").as_json()}
-        assert set(placed.values()) == {"host1", "host2", "host3"}
-        there = next(name for name, host in placed.items() if host == "host3")
-        assert three.succeed("shell", there, "--", "hostname").output.strip() == there
-        run = measured(three, "slow", 16)
-        (job,) = run.jobs
-        assert "nobody watched" not in job.verdict_reasons
-        assert {row.part for row in read_rows(three.folder / "slow", EvidenceRow)} >= {"host", *placed}
-        for check in run.manifest.link_checks:
-            assert check.underlays["host3"].host_delay_s == pytest.approx(SLOW_S, rel=0.5)
-            assert abs(check.underlays["host3"].host_clock_ahead_s) <= check.underlays["host3"].host_clock_bound_s
-            # What the cable takes is a part of the links' delays.
-            assert [fault.what for fault in check.faults if "delay" in fault.what or "network" in fault.what] == []
-    before, _ = measured(three, "quick", 4).manifest.link_checks
-    assert {fault.source for fault in before.faults if "network to host host3" in fault.what} >= {there}
-    three.succeed("down")
-    assert three.left_over() == []
+    death = threading.Thread(target=die)
+    death.start()
+    refused = spread("up", "--topology", TOPOLOGY, "--hosts", inventory)
+    death.join()
+    assert refused.exit_code == 1
+    assert "host2" in refused.sentence
+    assert spread.hosts[0].parts(NAME) == []
+    dying.start()
+    until(lambda: dying.client.info()["Swarm"]["LocalNodeState"] == "active")
+    until(lambda: spread("down").exit_code == 0)
+    assert spread.left_over() == []

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from emulator.containers import engine, state
-from emulator.containers.hosts.engines import Client, HostEngines, open_engines
+from emulator.containers.hosts.engines import Client, HostEngines, open_engines, opened_again
 from emulator.containers.state import TestbedRecord, TestbedSpec
 from emulator.hosts.checks import central_host
 from emulator.hosts.facts import Known
 from emulator.hosts.inventory import HostInventory
 from emulator.model.documents import read_document
-from emulator.model.errors import TestbedAlreadyUp
+from emulator.model.errors import EngineUnavailable, TestbedAlreadyUp
 
 
 def engine_of(record: TestbedRecord | None) -> Client:
@@ -61,6 +63,22 @@ def engine_for(spec: TestbedSpec) -> Client:
     if isinstance(client, HostEngines):
         client.require_all()
     return client
+
+
+@contextmanager
+def naming_lost_hosts(client: Client) -> Iterator[None]:
+    """If something fails inside the context, look which hosts still answer, and name one that does not.
+
+    Raises:
+        EngineUnavailable: instead of what failed, if the engine of a host does not answer any more.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(client, HostEngines):
+            for reason in opened_again(client).lost.values():
+                raise EngineUnavailable(reason) from error
+        raise
 
 
 def central_of(inventory: HostInventory, known: dict[str, Known]) -> str:

@@ -235,6 +235,12 @@ def open_engines(inventory: HostInventory, central: str = "") -> HostEngines:
     return HostEngines(engines, central or inventory.hosts[0].name, lost)
 
 
+def opened_again(engines: HostEngines) -> HostEngines:
+    """Open the same engines anew; those that do not answer any more are named in `lost`, with the reason."""
+    inventory = HostInventory(hosts=tuple(each.host for each in engines.engines.values()))
+    return open_engines(inventory, engines.central).placed(engines.places, engines.central)
+
+
 def _opener(host: Host) -> Callable[[], HostEngine | str]:
     def open_engine() -> HostEngine | str:
         try:

@@ -4,7 +4,8 @@ Brings a `mini` up under a name of its own and keeps a constant load of jobs on 
 the seed (`drawing`) and made one after another, or two at once (`faults`). After each, the testbed must become well: by
 itself, or by `testbed up` where a container or a network was taken away. Every few minutes the load pauses, all jobs
 end, and the books are checked (`books`). Ends with 1 if anything was wrong. `--list` shows the kinds; `--only` draws
-those whose names contain a word.
+those whose names contain a word. With `--hosts N` the testbed spreads over so many Docker engines, in network
+namespaces of this machine, and hosts are cut off and restarted, too.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from emulator.model.files import FileRegistration
 from emulator.model.job import JobState
 from tests.bench.faults import clock
 from tests.bench.faults.books import Books, errors
-from tests.bench.faults.drawing import Kind, Part, Turn, turns
+from tests.bench.faults.drawing import HOSTS, Kind, Part, Places, Turn, turns
 from tests.bench.faults.faults import FAULTS, MADE
 from tests.bench.faults.load import FILE, Load
-from tests.bench.faults.site import FaultySite, standing, waited_for
+from tests.bench.faults.site import FaultySite, standing_over, waited_for
 
 NAME = "faults"
 ENDS_WITHIN_HOST_S = 300.0
@@ -121,7 +122,8 @@ class Bench:
 def run(bench: Bench, drawn: Sequence[Kind], seed: int, host_end_s: float, every: int, host_pause_s: float) -> None:
     """Make faults until the time is over, and check the books after every so many turns and in the end."""
     nodes = {cluster.name: cluster.nodes for cluster in bench.site.topology.clusters}
-    for number, turn in enumerate(turns(seed, drawn, nodes, host_pause_s), start=1):
+    others = [] if bench.site.lab is None else [host.name for host in bench.site.lab.hosts[1:]]
+    for number, turn in enumerate(turns(seed, drawn, Places(nodes, others), host_pause_s), start=1):
         if time.monotonic() > host_end_s:
             break
         bench.make(turn)
@@ -155,6 +157,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[""], help="words of the names of the kinds to draw")
     parser.add_argument("--topology", default="mini")
     parser.add_argument("--name", default=NAME)
+    parser.add_argument("--hosts", type=int, default=1, help="Docker engines to spread the testbed over")
     parser.add_argument("--journal-mbytes", type=int, default=256, help="size of the disk of the journal")
     parser.add_argument("--logs", type=Path, help="write the broker's log there in the end")
     parser.add_argument("--list", action="store_true", help="print the kinds of faults")
@@ -162,12 +165,15 @@ def main() -> int:
     drawn = [
         kind
         for kind in FAULTS
-        if any(word in kind.name for word in options.only) and (kind.part is not Part.ALL or clock.can_be_set())
+        if any(word in kind.name for word in options.only)
+        and (kind.part is not Part.ALL or clock.can_be_set())
+        and (kind.part not in HOSTS or options.hosts > 1)
     ]
     if options.list or not drawn:
         print("\n".join(kind.name for kind in FAULTS))
         return 0 if options.list else 2
-    with standing(options.name, options.topology, options.journal_mbytes) as site, site.api() as client:
+    standing = standing_over(options.hosts, options.name, options.topology, options.journal_mbytes)
+    with standing as site, site.api() as client:
         if any(kind.part is Part.ALL for kind in drawn):
             clock.install(site)
         processors = {cluster.name: cluster.processors for cluster in site.topology.clusters}

@@ -18,7 +18,21 @@ class Part(StrEnum):
     ROUTER = "router"
     CLUSTER = "cluster"
     NODE = "node"
+    HOST = "host"
+    CENTRAL_HOST = "central host"
     ALL = "all"
+
+
+HOSTS = (Part.HOST, Part.CENTRAL_HOST)
+"""What only a testbed over several hosts has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where faults can be made: how many nodes each cluster has, and the hosts but the central one."""
+
+    nodes: Mapping[str, int]
+    hosts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +51,18 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that was drawn; `cluster` is empty and `node` zero where it is made in neither."""
+    """A fault that was drawn; `cluster` and `host` are empty and `node` is zero where it is made in none."""
 
     kind: Kind
     cluster: str
     node: int
+    host: str
     host_lasts_s: float
 
     @property
     def shown(self) -> str:
         """The fault in words."""
-        where = f" of {self.cluster}" if self.cluster else ""
+        where = f" of {self.cluster}" if self.cluster else f" ({self.host})" if self.host else ""
         node = f", node n{self.node}" if self.node else ""
         return f"{self.kind.name}{where}{node}" + (f", {self.host_lasts_s:.0f} s" if self.host_lasts_s else "")
 
@@ -70,8 +85,8 @@ class Turn:
         return max(fault.host_lasts_s for fault in self.faults)
 
 
-def turns(seed: int, kinds: Sequence[Kind], nodes: Mapping[str, int], host_mean_pause_s: float) -> Iterator[Turn]:
-    """Draw turns without end; `nodes` states how many nodes each cluster has.
+def turns(seed: int, kinds: Sequence[Kind], places: Places, host_mean_pause_s: float) -> Iterator[Turn]:
+    """Draw turns without end.
 
     In the first turns every kind is drawn once, in random order, so that a short run misses few.
     """
@@ -79,15 +94,16 @@ def turns(seed: int, kinds: Sequence[Kind], nodes: Mapping[str, int], host_mean_
     first = rng.sample(list(kinds), len(kinds))
     while True:
         kind = first.pop() if first else rng.choices(kinds, [each.weight for each in kinds])[0]
-        drawn = [_fault(rng, kind, nodes)]
+        drawn = [_fault(rng, kind, places)]
         if rng.random() < TOGETHER:
-            other = _fault(rng, rng.choice([each for each in kinds if each.part is not kind.part]), nodes)
+            other = _fault(rng, rng.choice([each for each in kinds if each.part is not kind.part]), places)
             drawn.append(other)
         yield Turn(rng.expovariate(1.0 / host_mean_pause_s), tuple(drawn))
 
 
-def _fault(rng: random.Random, kind: Kind, nodes: Mapping[str, int]) -> Fault:
+def _fault(rng: random.Random, kind: Kind, places: Places) -> Fault:
     in_cluster = kind.part in (Part.CLUSTER, Part.NODE)
-    cluster = rng.choice(sorted(nodes)) if in_cluster else ""
-    node = rng.randint(1, nodes[cluster]) if kind.part is Part.NODE else 0
-    return Fault(kind, cluster, node, rng.uniform(*kind.host_lasts_s))
+    cluster = rng.choice(sorted(places.nodes)) if in_cluster else ""
+    node = rng.randint(1, places.nodes[cluster]) if kind.part is Part.NODE else 0
+    host = rng.choice(places.hosts) if kind.part is Part.HOST else ""
+    return Fault(kind, cluster, node, host, rng.uniform(*kind.host_lasts_s))

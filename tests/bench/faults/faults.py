@@ -132,7 +132,7 @@ def _slow_disk(site: FaultySite, fault: Fault) -> Iterator[None]:
 def _disconnected(network: Callable[[FaultySite, Fault], str]) -> Callable[[FaultySite, Fault], object]:
     def act(site: FaultySite, fault: Fault) -> None:
         container = site.container(_service(fault))
-        site.client.networks.get(network(site, fault)).disconnect(container, force=True)
+        container.client.networks.get(network(site, fault)).disconnect(container, force=True)
 
     return act
 
@@ -143,6 +143,31 @@ def _control(site: FaultySite, fault: Fault) -> str:
 
 def _site_network(site: FaultySite, fault: Fault) -> str:
     return site.names.site_network(fault.cluster)
+
+
+@contextmanager
+def _cut_off(site: FaultySite, fault: Fault) -> Iterator[None]:
+    with site.hosts.cut_off(site.hosts.host(fault.host)):
+        yield
+    site.hosts.await_ready()
+
+
+@contextmanager
+def _full_host(site: FaultySite, fault: Fault) -> Iterator[None]:
+    with site.hosts.host(fault.host).full_disk():
+        yield
+
+
+def _restart_host(site: FaultySite, fault: Fault) -> None:
+    """End a host's engine with its containers, as a reboot does, and start it."""
+    site.hosts.host(fault.host).restart()
+    site.hosts.await_ready()
+
+
+def _restart_central_host(site: FaultySite, fault: Fault) -> None:
+    site.hosts.central.restart()
+    site.hosts.await_ready()
+    site.container("keeper").start()
 
 
 MADE: Mapping[Kind, Made] = {
@@ -192,6 +217,10 @@ MADE: Mapping[Kind, Made] = {
     Kind("clock set an hour back", Part.ALL): _at_once(lambda site, fault: set_clock(site, -3600.0)),
     Kind("router paused", Part.ROUTER, (2.0, 10.0)): _paused,
     Kind("router killed", Part.ROUTER, needs_up=True): _at_once(lambda site, fault: site.container("wan").kill()),
+    Kind("host cut off", Part.HOST, (5.0, 60.0), weight=3.0, needs_up=True): _cut_off,
+    Kind("host restarted", Part.HOST, weight=3.0, needs_up=True): _at_once(_restart_host),
+    Kind("disk of a host full", Part.HOST, (3.0, 20.0), weight=3.0, needs_up=True): _full_host,
+    Kind("central host restarted", Part.CENTRAL_HOST, weight=3.0, needs_up=True): _at_once(_restart_central_host),
 }
 """Every kind of fault, and how it is made."""
 

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import docker
 import httpx
+import requests
 from docker.models.containers import Container
 
 from emulator.client import BrokerClient
@@ -33,6 +34,7 @@ from emulator.model.topology import Topology
 from tests.bench.faults.books import Began, Site, began_of
 from tests.bench.faults.load import MARK, RAN
 from tests.live.command_line import CommandLine
+from tests.live.hosts_lab import Lab, lab
 
 JOURNAL_FOLDER = "/journal"
 """Where the keeper has the journal's disk."""
@@ -48,6 +50,7 @@ class FaultySite:
     testbed: CommandLine
     topology_file: str
     client: docker.DockerClient
+    lab: Lab | None = None
 
     @property
     def names(self) -> PartNames:
@@ -64,9 +67,28 @@ class FaultySite:
         """The container that fills the journal's disk."""
         return f"{self.testbed.name}-keeper"
 
+    @property
+    def hosts(self) -> Lab:
+        """The hosts that the testbed is spread over.
+
+        Raises:
+            TestbedError: if there is only one.
+        """
+        if self.lab is None:
+            raise TestbedError("This testbed is on one host.")
+        return self.lab
+
     def container(self, part: str) -> Container:
-        """Return the container of a part: a cluster's name, ``wan``, ``broker`` or ``keeper``."""
-        return self.client.containers.get(f"{self.testbed.name}-{part}")
+        """Return the container of a part: a cluster's name, ``wan``, ``broker`` or ``keeper``.
+
+        Raises:
+            docker.errors.NotFound: if no engine that answers has it.
+        """
+        name = f"{self.testbed.name}-{part}"
+        for client in (self.client,) if self.lab is None else (host.client for host in self.lab.hosts):
+            with contextlib.suppress(docker.errors.NotFound, requests.ConnectionError):
+                return client.containers.get(name)
+        raise docker.errors.NotFound(f"no engine has {name}")
 
     def run(self, part: str, *command: str, user: str = "root") -> str:
         """Run a command in a part to its end, and return what it printed.
@@ -94,7 +116,8 @@ class FaultySite:
         Raises:
             TestbedError: if that fails, with all that the command said.
         """
-        outcome = self.testbed("up", "--topology", self.topology_file)
+        spread = [] if self.lab is None else ["--hosts", self.lab.inventory()]
+        outcome = self.testbed("up", "--topology", self.topology_file, *spread)
         if outcome.exit_code != 0:
             raise TestbedError(outcome.errors)
 
@@ -161,14 +184,28 @@ def waited_for(condition: Callable[[], bool], host_limit_s: float) -> float | No
 
 
 @contextmanager
-def standing(name: str, topology: str, journal_mbytes: int) -> Iterator[FaultySite]:
+def standing_over(hosts: int, name: str, topology: str, journal_mbytes: int) -> Iterator[FaultySite]:
+    """Do as `standing`, over so many hosts in network namespaces; with one, on this host itself."""
+    if hosts == 1:
+        with standing(name, topology, journal_mbytes) as site:
+            yield site
+        return
+    with lab(name, hosts) as made:
+        made.join(*made.hosts[1:])
+        made.await_ready()
+        with made.entered(), standing(name, topology, journal_mbytes, made) as site:
+            yield site
+
+
+@contextmanager
+def standing(name: str, topology: str, journal_mbytes: int, over: Lab | None = None) -> Iterator[FaultySite]:
     """Bring a testbed up whose journal is on a disk of that size; take it down, with all that belongs to it.
 
     Raises:
         TestbedError: if this user may not mount such a disk.
     """
     client = engine.connect()
-    site = FaultySite(CommandLine(name), topology, client)
+    site = FaultySite(CommandLine(name), topology, client, over)
     images = ensure_images(client, ignore)
     _remove(site)
     labels = {LABEL: name, ROLE_LABEL: "journal"}

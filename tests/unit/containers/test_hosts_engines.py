@@ -16,7 +16,7 @@ import requests
 from emulator.containers import state
 from emulator.containers.engine import NO_ANSWER
 from emulator.containers.hosts import connecting, left_behind, network_probe
-from emulator.containers.hosts.connecting import engine_for
+from emulator.containers.hosts.connecting import engine_for, naming_lost_hosts
 from emulator.containers.hosts.engines import HostEngine, HostEngines, open_engines, unreached_parts
 from emulator.containers.hosts.facts_reader import read_facts, swarm_facts, timestamp_s
 from emulator.containers.hosts.tunnels import TunnelLost
@@ -111,6 +111,26 @@ def test_engines_that_do_not_answer_are_lost_with_the_reason(tmp_path: Path):
     assert set(found.lost) == {"one", "two"}
     assert "host 'two'" in found.lost["two"]
     assert "start Docker on that host" in found.lost["two"]
+
+
+def test_what_fails_because_a_host_has_died_names_that_host():
+    died = engines(one=("a",))
+    with (
+        pytest.raises(
+            EngineUnavailable, match=r"The engine of host 'one' at unix:///run/one\.sock is not reached"
+        ) as lost,
+        naming_lost_hosts(died),
+    ):
+        raise requests.ConnectionError("Connection aborted.")
+    assert isinstance(lost.value.__cause__, requests.ConnectionError)
+
+
+def test_what_fails_for_another_reason_keeps_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connecting, "opened_again", lambda engines: engines)
+    with pytest.raises(InvalidInput, match="the reason"), naming_lost_hosts(engines(one=("a",))):
+        raise InvalidInput("the reason")
+    with pytest.raises(KeyboardInterrupt), naming_lost_hosts(engines(one=("a",))):
+        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

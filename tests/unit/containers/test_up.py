@@ -46,7 +46,7 @@ def test_where_the_clean_up_fails_too_both_reasons_are_said(monkeypatch: pytest.
     def stuck(*given: object) -> bool:
         raise EngineUnavailable("lab-delft could not be removed.")
 
-    monkeypatch.setattr(up_module, "remove_parts", stuck)
+    monkeypatch.setattr(up_module, "remove_testbed", stuck)
     said: list[str] = []
     with pytest.raises(InvalidInput, match=r"The first reason\."):
         bring_up(TestbedSpec("lab", TOPOLOGIES / "mini.yaml"), lambda step: said.append(step.detail))
@@ -57,7 +57,7 @@ def test_where_the_clean_up_fails_too_both_reasons_are_said(monkeypatch: pytest.
 @pytest.mark.usefixtures("failing")
 @pytest.mark.parametrize("name", ["lab", "addresses", "left-behind", "images"])
 def test_a_testbed_may_have_any_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(up_module, "remove_parts", lambda client, name, observe: True)
+    monkeypatch.setattr(up_module, "remove_testbed", lambda client, name, record, observe: True)
     with pytest.raises(InvalidInput, match=r"The first reason\."):
         bring_up(TestbedSpec(name, TOPOLOGIES / "mini.yaml"))
 
