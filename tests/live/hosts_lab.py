@@ -78,7 +78,8 @@ class LabHost:
     def start(self) -> None:
         """Start its daemon, and wait until it answers."""
         configuration = self.folder / "daemon.json"
-        configuration.write_text(json.dumps({"storage-driver": storage_driver()}))
+        if not configuration.exists():
+            configuration.write_text(json.dumps({"storage-driver": storage_driver()}))
         command = [
             "nsenter", f"--net=/run/netns/{self.namespace}", "dockerd", "--config-file", configuration,
             "--data-root", self.folder / "data", "--exec-root", self.folder / "run",

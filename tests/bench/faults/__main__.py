@@ -27,7 +27,7 @@ from emulator.model.files import FileRegistration
 from emulator.model.job import JobState
 from tests.bench.faults import clock
 from tests.bench.faults.books import Books, errors
-from tests.bench.faults.drawing import HOSTS, Kind, Part, Places, Turn, turns
+from tests.bench.faults.drawing import ON_ONE_HOST, ON_SEVERAL_HOSTS, Kind, Part, Places, Turn, turns
 from tests.bench.faults.faults import FAULTS, MADE
 from tests.bench.faults.load import FILE, Load
 from tests.bench.faults.site import FaultySite, standing_over, waited_for
@@ -167,7 +167,7 @@ def main() -> int:
         for kind in FAULTS
         if any(word in kind.name for word in options.only)
         and (kind.part is not Part.ALL or clock.can_be_set())
-        and (kind.part not in HOSTS or options.hosts > 1)
+        and kind.part not in (ON_SEVERAL_HOSTS if options.hosts == 1 else ON_ONE_HOST)
     ]
     if options.list or not drawn:
         print("\n".join(kind.name for kind in FAULTS))

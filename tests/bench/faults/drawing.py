@@ -15,6 +15,7 @@ class Part(StrEnum):
     """What a fault is made in."""
 
     BROKER = "broker"
+    JOURNAL = "journal's disk"
     ROUTER = "router"
     CLUSTER = "cluster"
     NODE = "node"
@@ -23,8 +24,10 @@ class Part(StrEnum):
     ALL = "all"
 
 
-HOSTS = (Part.HOST, Part.CENTRAL_HOST)
+ON_SEVERAL_HOSTS = (Part.HOST, Part.CENTRAL_HOST)
 """What only a testbed over several hosts has."""
+ON_ONE_HOST = (Part.JOURNAL,)
+"""What only a testbed on one host has: an engine that ends takes a disk in memory with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,6 @@ def _site_network(site: FaultySite, fault: Fault) -> str:
 def _cut_off(site: FaultySite, fault: Fault) -> Iterator[None]:
     with site.hosts.cut_off(site.hosts.host(fault.host)):
         yield
-    site.hosts.await_ready()
 
 
 @contextmanager
@@ -161,12 +160,10 @@ def _full_host(site: FaultySite, fault: Fault) -> Iterator[None]:
 def _restart_host(site: FaultySite, fault: Fault) -> None:
     """End a host's engine with its containers, as a reboot does, and start it."""
     site.hosts.host(fault.host).restart()
-    site.hosts.await_ready()
 
 
 def _restart_central_host(site: FaultySite, fault: Fault) -> None:
     site.hosts.central.restart()
-    site.hosts.await_ready()
     site.container("keeper").start()
 
 
@@ -182,7 +179,7 @@ MADE: Mapping[Kind, Made] = {
     ),
     Kind("broker paused", Part.BROKER, (2.0, 15.0)): _paused,
     Kind("broker without its network", Part.BROKER, needs_up=True): _at_once(_disconnected(_control)),
-    Kind("journal's disk full", Part.BROKER, (3.0, 20.0), weight=2.0): _full_disk,
+    Kind("journal's disk full", Part.JOURNAL, (3.0, 20.0), weight=2.0): _full_disk,
     Kind("journal locked", Part.BROKER, (2.0, 12.0)): _locked_journal,
     Kind("slurmctld killed", Part.CLUSTER, weight=2.0): _at_once(_kill("slurmctld -D")),
     Kind("slurmctld hung", Part.CLUSTER, (3.0, 25.0), weight=2.0): lambda site, fault: _hung(

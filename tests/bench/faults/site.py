@@ -22,8 +22,9 @@ from docker.models.containers import Container
 
 from emulator.client import BrokerClient
 from emulator.containers import engine
+from emulator.containers.hosts.connecting import engine_named
 from emulator.containers.images import ensure_images
-from emulator.containers.names import LABEL, ROLE_LABEL, USER, PartNames
+from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import ignore
 from emulator.containers.state import testbed_state
 from emulator.containers.wan.handle import wan_handle
@@ -111,12 +112,15 @@ class FaultySite:
         return BrokerClient(state.api_url, state.token)
 
     def up(self) -> None:
-        """Bring the testbed up, or mend it.
+        """Bring the testbed up, or mend it, once its hosts are ready in the Swarm again.
 
         Raises:
             TestbedError: if that fails, with all that the command said.
         """
-        spread = [] if self.lab is None else ["--hosts", self.lab.inventory()]
+        spread = []
+        if self.lab is not None:
+            self.lab.await_ready()
+            spread = ["--hosts", self.lab.inventory()]
         outcome = self.testbed("up", "--topology", self.topology_file, *spread)
         if outcome.exit_code != 0:
             raise TestbedError(outcome.errors)
@@ -150,7 +154,9 @@ class FaultySite:
         emulated = self.topology.emulated
         if emulated is None:
             return []
-        programmed = programmed_wide_area(wan_handle(self.client, testbed_state(self.testbed.name)), emulated)
+        programmed = programmed_wide_area(
+            wan_handle(engine_named(self.testbed.name), testbed_state(self.testbed.name)), emulated
+        )
         if programmed.is_for(REAL_TIME):
             return []
         return [f"The wide area is programmed for {programmed.dilation}: {'; '.join(programmed.differences)}."]
@@ -192,14 +198,15 @@ def standing_over(hosts: int, name: str, topology: str, journal_mbytes: int) -> 
         return
     with lab(name, hosts) as made:
         made.join(*made.hosts[1:])
-        made.await_ready()
         with made.entered(), standing(name, topology, journal_mbytes, made) as site:
             yield site
 
 
 @contextmanager
 def standing(name: str, topology: str, journal_mbytes: int, over: Lab | None = None) -> Iterator[FaultySite]:
-    """Bring a testbed up whose journal is on a disk of that size; take it down, with all that belongs to it.
+    """Bring a testbed up, with its journal on a disk of that size; take it down, with all that belongs to it.
+
+    Over several hosts the journal has no disk of its own.
 
     Raises:
         TestbedError: if this user may not mount such a disk.
@@ -208,19 +215,29 @@ def standing(name: str, topology: str, journal_mbytes: int, over: Lab | None = N
     site = FaultySite(CommandLine(name), topology, client, over)
     images = ensure_images(client, ignore)
     _remove(site)
-    labels = {LABEL: name, ROLE_LABEL: "journal"}
-    journal = client.volumes.create(site.names.journal_volume, labels=labels)
     try:
-        _as_root("mount", "-t", "tmpfs", "-o", f"size={journal_mbytes}m,mode=755", "tmpfs", journal.attrs["Mountpoint"])
+        site.up()
+        journal = client.volumes.get(site.names.journal_volume)
+        if over is None:
+            size = f"size={journal_mbytes}m,mode=755"
+            with _stopped(site.container("broker")):
+                _as_root("mount", "-t", "tmpfs", "-o", size, "tmpfs", journal.attrs["Mountpoint"])
         mounted = {journal.name: {"bind": JOURNAL_FOLDER, "mode": "rw"}}
         command = ["sleep", "infinity"]
         client.containers.run(
             images.broker, command, name=site.keeper_name, volumes=mounted, detach=True, init=True, network_mode="none"
         )
-        site.up()
+        site.host_until_well_s()
         yield site
     finally:
         _remove(site)
+
+
+@contextmanager
+def _stopped(container: Container) -> Iterator[None]:
+    container.stop()
+    yield
+    container.start()
 
 
 def _remove(site: FaultySite) -> None:
