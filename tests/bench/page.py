@@ -3,7 +3,8 @@
 The broker is a process on one core of its own, over five full clusters of 80 processors; the page is in Debian's
 Chromium, driven by Selenium. Jobs wait that cannot start, and others are submitted and cancelled, each of which is an
 event. The broker's CPU is that with the page less that without it, beside the same events. A frame is late if the
-browser drew it more than 50 ms after the one before.
+browser drew it more than 50 ms after the one before. On Debian: `apt-get install chromium chromium-driver`; the extra
+`bench` has Selenium.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import shutil
 import statistics
 import threading
 import time
@@ -22,6 +24,7 @@ from selenium import webdriver
 from emulator.client import BrokerClient
 from tests.bench.broker_load import HEADERS, SPECIFICATION, RunningBroker, running_broker
 from tests.bench.broker_program import TOKEN
+from tests.browser.chromium import installed_browser
 
 NAME = "bench"
 LONGEST_HOST_S = 10.0
@@ -88,10 +91,10 @@ class Requests:
 def chromium() -> Iterator[webdriver.Chrome]:
     """Open a browser without a window."""
     options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
+    options.binary_location = installed_browser()
     for option in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1440,900"):
         options.add_argument(option)
-    browser = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+    browser = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     try:
         yield browser
     finally:

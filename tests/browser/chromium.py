@@ -17,7 +17,8 @@ OPTIONS = (
 def loaded(link: str, profile: Path, *, width: int = 1440, height: int = 900) -> str:
     """Return the page behind `link` as HTML after its scripts have run."""
     found = subprocess.run(
-        [_binary(), *OPTIONS, f"--user-data-dir={profile}", f"--window-size={width},{height}", "--dump-dom", link],
+        [installed_browser(), *OPTIONS, f"--user-data-dir={profile}", f"--window-size={width},{height}",
+         "--dump-dom", link],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     return found.stdout
@@ -30,7 +31,7 @@ def texts(page: str, identity: str) -> str:
     return unescape(after.partition(' id="')[0])
 
 
-def _binary() -> str:
+def installed_browser() -> str:
     binary = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert binary is not None, "Chromium is not installed (on Debian: apt-get install chromium)"
     return binary
