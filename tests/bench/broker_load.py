@@ -29,6 +29,11 @@ class RunningBroker:
     port: int
     process: int
 
+    @property
+    def url(self) -> str:
+        """The address of its API."""
+        return f"http://127.0.0.1:{self.port}"
+
     def cpu_s(self) -> float:
         """Return the CPU time of the process so far."""
         fields = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8").rsplit(") ", 1)[1].split()

@@ -10,8 +10,6 @@ browser drew it more than 50 ms after the one before. On Debian: `apt-get instal
 from __future__ import annotations
 
 import argparse
-import http.client
-import json
 import shutil
 import statistics
 import threading
@@ -22,11 +20,14 @@ from contextlib import contextmanager
 from selenium import webdriver
 
 from emulator.client import BrokerClient
-from tests.bench.broker_load import HEADERS, SPECIFICATION, RunningBroker, running_broker
+from emulator.model.job import JobSpecification
+from emulator.model.views import Submission
+from tests.bench.broker_load import SPECIFICATION, RunningBroker, running_broker
 from tests.bench.broker_program import TOKEN
 from tests.browser.chromium import installed_browser
 
 NAME = "bench"
+JOB = Submission(specification=JobSpecification.model_validate(SPECIFICATION | {"name": NAME}))
 LONGEST_HOST_S = 10.0
 LATE_FRAME_MS = 50.0
 COUNT_FRAMES = """
@@ -46,45 +47,24 @@ return button === null ? "" : button.closest("tr").textContent;
 class Events(threading.Thread):
     """Submits jobs and cancels them, `per_s` events a second in all, until told to stop."""
 
-    def __init__(self, port: int, per_s: float) -> None:
+    def __init__(self, client: BrokerClient, per_s: float) -> None:
         super().__init__(daemon=True)
         self.stopped = threading.Event()
         self.sent = 0
         self._every_s = 1.0 / per_s
-        self._broker = Requests(port)
+        self._client = client
 
     def run(self) -> None:
         """Submit, cancel, submit, and so on, each in its time."""
         due_s, job = time.monotonic(), None
         while not self.stopped.wait(max(0.0, due_s - time.monotonic())):
-            job = self._broker.submit() if job is None else self._broker.cancel(job)
+            if job is None:
+                job = self._client.submit(JOB).id
+            else:
+                self._client.cancel(job)
+                job = None
             self.sent += 1
             due_s += self._every_s
-
-
-class Requests:
-    """One connection to the broker."""
-
-    def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port)
-
-    def submit(self) -> int:
-        """Submit a job called `NAME`, and return its number."""
-        body = json.dumps({"specification": SPECIFICATION | {"name": NAME}})
-        number: int = self._send("POST", "/v1/jobs", body)["id"]
-        return number
-
-    def cancel(self, job: int) -> None:
-        """Cancel a job."""
-        self._send("DELETE", f"/v1/jobs/{job}", None)
-
-    def _send(self, method: str, path: str, body: str | None) -> dict[str, int]:
-        self._connection.request(method, path, body, HEADERS)
-        answer = self._connection.getresponse()
-        said = answer.read()
-        assert answer.status < 300, said
-        found: dict[str, int] = json.loads(said)
-        return found
 
 
 @contextmanager
@@ -102,9 +82,9 @@ def chromium() -> Iterator[webdriver.Chrome]:
 
 
 @contextmanager
-def events(port: int, per_s: float) -> Iterator[Events]:
+def events(client: BrokerClient, per_s: float) -> Iterator[Events]:
     """Keep sending events meanwhile."""
-    sender = Events(port, per_s)
+    sender = Events(client, per_s)
     sender.start()
     try:
         yield sender
@@ -130,22 +110,20 @@ def until_shown_s(browser: webdriver.Chrome, place: str, job: int, text: str) ->
     raise SystemExit(f"job {job} was not shown with {text!r} in {place} within {LONGEST_HOST_S:g} s")
 
 
-def opened(browser: webdriver.Chrome, port: int) -> None:
+def opened(browser: webdriver.Chrome, client: BrokerClient) -> None:
     """Open the page, and wait until it is live."""
-    with BrokerClient(f"http://127.0.0.1:{port}", TOKEN) as client:
-        browser.get(f"{client.api_url}/#{client.page_code()}")
+    browser.get(f"{client.api_url}/#{client.page_code()}")
     time.sleep(3.0)
 
 
-def way_to_the_screen(browser: webdriver.Chrome, port: int, jobs: int, *, is_queue_full: bool) -> None:
+def way_to_the_screen(browser: webdriver.Chrome, client: BrokerClient, jobs: int, *, is_queue_full: bool) -> None:
     """Print how long it takes until jobs are shown as waiting and cancelled; a full queue shows only its first."""
-    requests = Requests(port)
     submitted_s, cancelled_s = [], []
     for _ in range(jobs):
-        job = requests.submit()
+        job = client.submit(JOB).id
         if not is_queue_full:
             submitted_s.append(until_shown_s(browser, IN_QUEUE, job, NAME))
-        requests.cancel(job)
+        client.cancel(job)
         cancelled_s.append(until_shown_s(browser, IN_JOBS, job, "cancelled"))
     for what, taken_s in (("submitted", submitted_s), ("cancelled", cancelled_s)):
         if taken_s:
@@ -161,21 +139,21 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=20, help="jobs whose way to the screen is timed")
     options = parser.parse_args()
-    with running_broker() as broker:
+    with running_broker() as broker, BrokerClient(broker.url, TOKEN) as client:
         print("no other job:")
         with chromium() as browser:
-            opened(browser, broker.port)
-            way_to_the_screen(browser, broker.port, options.jobs, is_queue_full=False)
+            opened(browser, client)
+            way_to_the_screen(browser, client, options.jobs, is_queue_full=False)
         broker.fill(options.queued)
         print(f"{options.queued:,} jobs wait, {options.events:g} events a second:")
-        with events(broker.port, options.events) as sender:
+        with events(client, options.events) as sender:
             alone = share_of_core(broker, options.seconds)
             with chromium() as browser:
-                opened(browser, broker.port)
+                opened(browser, client)
                 browser.execute_script(COUNT_FRAMES)
                 watched = share_of_core(broker, options.seconds)
                 frames_ms = browser.execute_script("return window.frames_ms")
-                way_to_the_screen(browser, broker.port, options.jobs, is_queue_full=True)
+                way_to_the_screen(browser, client, options.jobs, is_queue_full=True)
         late = sum(frame_ms > LATE_FRAME_MS for frame_ms in frames_ms)
         print(f"  the broker used {alone:.1%} of a core without the page, {watched:.1%} with it ({sender.sent} events)")
         print(f"  {len(frames_ms)} frames in {options.seconds:g} s, {late} late, the longest {max(frames_ms):.0f} ms")
