@@ -128,6 +128,7 @@ bench: $(READY)
 	.venv/bin/python -m tests.bench.start --ranks 16 64
 	.venv/bin/python -m tests.bench.ranks --rounds 1
 	.venv/bin/python -m tests.bench.submissions
+	.venv/bin/python -m tests.bench.arbiter
 
 lint: $(READY)
 	.venv/bin/ruff check .

@@ -179,6 +179,7 @@ class Node:
 @dataclass(frozen=True, slots=True)
 class _Rank:
     connection: socket.socket
+    name: str
     node: Node
 
 
@@ -197,6 +198,8 @@ class Server:
         self._interfaces = interfaces
         self._balances = sharing.rule.balances_jobs
         self._nodes = {name: Node(sharing, sharing.work_on(name, cluster)) for name in nodes}
+        self._next_host_s = dict.fromkeys(self._nodes, math.inf)
+        self._touched: set[str] = set()
         self._ranks: dict[int, _Rank] = {}
         self._unnamed: dict[int, socket.socket] = {}
         self._watchers: dict[int, socket.socket] = {}
@@ -209,8 +212,8 @@ class Server:
             self.step()
 
     def step(self) -> None:
-        """Wait for what comes next, and do it."""
-        wait_host_s = min(node.next_host_s() for node in self._nodes.values()) - time.monotonic()
+        """Wait for what comes next, and do it, at those nodes where something is to be done."""
+        wait_host_s = min(self._next_host_s.values()) - time.monotonic()
         # An epoll takes any number of connections, but waits for whole milliseconds: `select` waits for it exactly.
         select.select([self._speaking], [], [], None if math.isinf(wait_host_s) else max(0.0, wait_host_s))
         for number, _ in self._speaking.poll(0):
@@ -224,10 +227,17 @@ class Server:
                 self._watchers.pop(number).close()
             else:
                 self._attend(self._ranks[number])
-        for name, node in self._nodes.items():
-            node.advance()
-            for burst, host_end_moment_s in node.take_bursts():
-                self._tell_of(name, burst, host_end_moment_s)
+        now_host_s = time.monotonic()
+        self._touched.update(name for name, next_host_s in self._next_host_s.items() if next_host_s <= now_host_s)
+        for name in self._touched:
+            self._advance(name, self._nodes[name])
+        self._touched.clear()
+
+    def _advance(self, name: str, node: Node) -> None:
+        node.advance()
+        self._next_host_s[name] = node.next_host_s()
+        for burst, host_end_moment_s in node.take_bursts():
+            self._tell_of(name, burst, host_end_moment_s)
 
     def _begin(self, connection: socket.socket) -> None:
         """Read which node a rank is on, and take it in there; or take in one who watches local users."""
@@ -237,23 +247,26 @@ class Server:
                 connection.setblocking(False)
                 self._watchers[connection.fileno()] = connection
                 return
-            node = self._node(hello["node"])
+            name = str(hello["node"])
+            node = self._node(name)
             nodes = tuple(str(name) for name in hello["nodes"])
-            for name in nodes:
-                self._node(name)
+            for each in nodes:
+                self._node(each)
             if not node.has_ranks:
-                free_interface(str(hello["node"]), self._interfaces)
+                free_interface(name, self._interfaces)
             node.add(connection, Dilation(float(hello["dilation"])), nodes)
         except (InvalidInput, OSError, ValueError, TypeError, KeyError) as error:
             self._refuse(connection, str(error))
             return
-        self._ranks[connection.fileno()] = _Rank(connection, node)
+        self._ranks[connection.fileno()] = _Rank(connection, name, node)
+        self._touched.add(name)
         self._balance()
         with suppress(OSError):
             connection.send(json.dumps({"refused": ""}).encode())
 
     def _attend(self, rank: _Rank) -> None:
         """Take a request; let a rank go that has ended, or asks for what cannot be."""
+        self._touched.add(rank.name)
         try:
             message = rank.connection.recv(MOST_BYTES)
         except ConnectionError:
@@ -269,8 +282,8 @@ class Server:
         rank.connection.close()
         self._balance()
 
-    def _node(self, name: object) -> Node:
-        node = self._nodes.get(str(name))
+    def _node(self, name: str) -> Node:
+        node = self._nodes.get(name)
         if node is None:
             raise InvalidInput(f"this cluster has no node {name!r}")
         return node
@@ -278,8 +291,10 @@ class Server:
     def _balance(self) -> None:
         if self._balances:
             shares = {name: node.share() for name, node in self._nodes.items()}
-            for node in self._nodes.values():
-                node.balance(shares)
+            for name, node in self._nodes.items():
+                if node.has_ranks:
+                    node.balance(shares)
+                    self._touched.add(name)
 
     def _tell_of(self, node: str, burst: Burst, host_end_moment_s: float) -> None:
         """Tell all who watch; one who does not read is let go, since the arbiter waits for nobody."""

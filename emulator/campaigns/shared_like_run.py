@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from apps.partners import PATTERNS, partners
-from apps.registry import SYNTHETIC, SYNTHETIC_MESSAGE_BYTES
 from emulator.campaigns.like_run import arrivals_of, campaign_of
 from emulator.model.errors import InvalidInput
-from emulator.model.interconnects import Interconnect
-from emulator.model.job import JobSpecification, JobState
+from emulator.model.job import JobState
 from emulator.model.local_users import AskedBurst, LocalUser
 from emulator.model.node_names import node_names
 from emulator.model.records import JobRow, LocalBurstRow, Manifest
-from emulator.model.request import JobRequest, RequestKind
 from emulator.model.shared_nodes import TimeSharing
 from emulator.model.time_sharing.rules import rule_named
 from emulator.model.topology import Topology
-from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s
-from emulator.policies.names import policy_name, queue_name
-from emulator.policies.nodes.compositions import Composition, composition_named
+from emulator.planning.shared_nodes import composition_of, shared_job
+from emulator.policies.nodes.compositions import Composition
 from emulator.policies.nodes.limits import NodeLimits
-from emulator.policies.nodes.stated import stated_limits, stated_users
+from emulator.policies.nodes.stated import stated_users
 from emulator.policies.registry import chooses_nodes
-from emulator.runs.run_directory import RunRecords, read_rows, read_run
+from emulator.runs.run_directory import read_rows, read_run
 from emulator.simulator.time_shared.simulation import SharedSetting
-from workloads.parallel_programs import Steps
 from workloads.schedule import Arrival
 from workloads.shared_node_jobs import SharedNodeJob
 
@@ -94,21 +88,21 @@ def shared_like_run(path: Path) -> SharedRun:
         raise InvalidInput(
             f"{path}: ran on {topology.name!r}, whose nodes are not shared (`testbed simulate --like` simulates it)."
         )
-    interconnect = topology.interconnects.single_cluster
-    if interconnect is None:
-        raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
     arrivals = arrivals_of(run)
     of_policy = chooses_nodes(run.manifest.policy, sources)
-    jobs = [
-        _job(run, number, arrival, interconnect, of_policy=of_policy)
-        for number, arrival in enumerate(arrivals, start=1)
-    ]
+    try:
+        jobs = [
+            shared_job(number, arrival, topology, of_policy=of_policy)
+            for number, arrival in enumerate(arrivals, start=1)
+        ]
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
     users, bursts = stated_users(topology), read_rows(path, LocalBurstRow)
     return SharedRun(
         run.manifest,
         topology,
         topology.time_sharing,
-        _composition(run.manifest, sources, of_policy=of_policy),
+        composition_of(run.manifest.policy, run.manifest.queue, sources, topology),
         arrivals,
         jobs,
         users,
@@ -132,58 +126,6 @@ def _asked(
         tuple(sorted(of_node[clusters[user.cluster].name, node_names(clusters[user.cluster].nodes)[user.node]]))
         for user in users
     )
-
-
-def _composition(manifest: Manifest, sources: Mapping[str, str], *, of_policy: bool) -> Composition:
-    """Return the composition of a run by its policy and its queue; `of_policy` says whether that chose the nodes."""
-    most_jobs = stated_limits(manifest.topology).most_jobs
-    policy, queue = policy_name(manifest.policy), queue_name(manifest.queue)
-    if not of_policy:
-        return replace(composition_named("normal"), most_jobs=most_jobs)
-    return Composition(f"{policy}+{queue}", policy, queue, most_jobs, sources=sources)
-
-
-def _job(
-    run: RunRecords, number: int, arrival: Arrival, interconnect: Interconnect, *, of_policy: bool
-) -> SharedNodeJob:
-    """Return a job of a live run; `of_policy` says whether its policy chose the nodes."""
-    job = arrival.specification
-    try:
-        steps = steps_of_job(job, interconnect)
-    except InvalidInput as error:
-        raise InvalidInput(f"{run.path}: {error}") from error
-    if of_policy:
-        return SharedNodeJob(number, arrival.arrival_s, job.name, job.request_in(run.manifest.topology), steps)
-    # Slurm chose the nodes, whatever the clusters were: `normal` stands in, for the job as a whole.
-    share = steps.compute_s * steps.steps / steps.execution_s
-    request = JobRequest(
-        RequestKind.TOTAL, (sum(job.components),), estimate_s=job.estimate_s,
-        memory_bytes=round(job.memory_mb * BYTES_PER_MEGABYTE), processor_share=share,
-    )  # fmt: skip
-    return SharedNodeJob(number, arrival.arrival_s, job.name, request, steps)
-
-
-def steps_of_job(job: JobSpecification, interconnect: Interconnect) -> Steps:
-    """Return the steps of a synthetic job; its exchange takes as long as its messages do one after another.
-
-    Raises:
-        InvalidInput: if it is of another application, does not state what a step is, or has sums over all tasks.
-    """
-    stated, tasks = job.arguments, sum(job.components)
-    pattern, compute_s = str(stated.get("pattern", "")), stated.get("compute-s")
-    steps = stated.get(SYNTHETIC.length, SYNTHETIC.default_length)
-    has_known_messages = pattern in PATTERNS and "collective-every" not in stated
-    is_known = job.application == SYNTHETIC.name and has_known_messages
-    if not is_known or not isinstance(compute_s, int | float) or not isinstance(steps, int | float):
-        raise InvalidInput(
-            f"job {job.name!r}: only the steps of synthetic jobs are known that state compute-s and one of the "
-            f"patterns {', '.join(PATTERNS)}, and no collective-every."
-        )
-    messages = len(partners(pattern, 0, 0, tasks)[0])
-    message_bytes = float(stated.get("message-bytes", SYNTHETIC_MESSAGE_BYTES))
-    each_s = interconnect.message_s + message_bytes / rate_bytes_per_s(interconnect.rate_mbit)
-    exchange_s = interconnect.latency_s + messages * each_s if messages else 0.0
-    return Steps(pattern, int(steps), float(compute_s), exchange_s)
 
 
 def _live_times(path: Path, jobs: Sequence[JobRow], bursts: Sequence[LocalBurstRow]) -> LiveTimes:

@@ -26,6 +26,7 @@ from emulator.planning.plan import PlannedRun, Resources, plan
 from emulator.planning.planned_files import PlannedFile
 from emulator.planning.planned_jobs import PlannedJob, planned_job
 from emulator.planning.planned_traffic import Part
+from emulator.planning.shared_nodes import simulated_on_shared_nodes
 from emulator.policies.factory import discipline_scanned
 from emulator.policies.registry import chooses_nodes, placement_policy
 from emulator.runs.input_files import stated_surroundings
@@ -92,7 +93,8 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
     Raises:
         InvalidInput: if a job cannot be run so.
     """
-    lives = _simulated(campaign, arrivals, seed, topology)
+    shared = simulated_on_shared_nodes(campaign, arrivals, seed, topology)
+    lives = _simulated(campaign, arrivals, seed, topology) if shared is None else shared
     names = topology.cluster_names
     fixed = [
         _as_placed(specification, _parts(life, specification, topology))

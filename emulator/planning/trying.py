@@ -42,8 +42,10 @@ from emulator.runs.recording import EndedJob, Recorder
 from emulator.runs.run_directory import read_rows, replace_rows
 
 FEWEST_ITERATIONS: Final = 8
-LONGEST_CYCLES: Final = 10
-"""A pilot lasts from meeting to meeting where that takes at most so many times the usual time of a pilot."""
+"""The iterations of a pilot, at least. Jobs that run at once have fewer where these would take too long."""
+
+LONGEST: Final = 10
+"""What a pilot is lengthened for takes at most so many times its usual time: from meeting to meeting, or with others."""
 
 MOST_TRIES: Final = 3
 """A pilot is made at most this often at one dilation, if other work disturbs it."""
@@ -209,8 +211,9 @@ class _PilotSession:
     def _run_jobs(self, run: RunView, recorder: Recorder, trying: _Trying, trial: Trial) -> list[EndedJob] | None:
         """Run the jobs of a trial at once; return None if one of them fails."""
         client = self.testbed.client
+        alone = len(trial.specifications) == 1
         short = (
-            _short(specification, iteration_s, self.dilation)
+            _short(specification, iteration_s, self.dilation, alone=alone)
             for specification, iteration_s in zip(trial.specifications, trying.iterations_s(trial), strict=True)
         )
         numbers = [client.submit(Submission(specification=job, run=run.id)).id for job in short]
@@ -283,7 +286,9 @@ def _cpu_pressure(measures: JobMeasures) -> float:
     return max((host.cpu_pressure or 0.0 for host in measures.conditions), default=0.0)
 
 
-def _short(specification: JobSpecification, iteration_s: float, dilation: Dilation) -> JobSpecification:
+def _short(
+    specification: JobSpecification, iteration_s: float, dilation: Dilation, *, alone: bool
+) -> JobSpecification:
     """Return the job with iterations for a pilot's time, and no more than it has: from meeting to meeting, unless that
     takes much longer.
 
@@ -291,12 +296,14 @@ def _short(specification: JobSpecification, iteration_s: float, dilation: Dilati
     """
     known = application_named(specification.application)
     stated = specification.arguments.get(known.length, known.default_length)
-    host_iteration_s = dilation.host_duration_s(iteration_s)
+    host_iteration_s, host_longest_s = dilation.host_duration_s(iteration_s), LONGEST * HOST_PILOT_S
     length = max(FEWEST_ITERATIONS, round(HOST_PILOT_S / host_iteration_s)) if host_iteration_s > 0 else 100
+    if not alone and length * host_iteration_s > host_longest_s:
+        length = max(1, int(host_longest_s / host_iteration_s))
     if known.measured_length is not None:
         length = max(length, known.measured_length)
     cycle = _iterations_to_meeting(known, specification)
-    if cycle * host_iteration_s > LONGEST_CYCLES * HOST_PILOT_S:
+    if cycle * host_iteration_s > host_longest_s:
         cycle = 1
     length = cycle * math.ceil(length / cycle)
     if isinstance(stated, int | float):

@@ -6,6 +6,7 @@ tasks        the tasks of a job between its start and its end, and local users
 engine       the events of all nodes: computing, messages, bursts of local users
 scheduling   the decisions: a composition of node and job selection on the state of the nodes
 simulation   a topology, a stream of jobs, a composition and a time-sharing rule put together, and the result
+finished     a job that ended, in the form of all simulated jobs
 
 The nodes' processors are `emulator.model.time_sharing`, the decisions `emulator.policies.nodes`.
 """

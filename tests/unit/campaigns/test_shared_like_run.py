@@ -7,14 +7,16 @@ from dataclasses import replace
 import pytest
 
 from apps.run import make_parser
-from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
-from emulator.campaigns.shared_simulated_run import components_of, write_shared_run
+from emulator.campaigns.shared_like_run import SharedRun, shared_like_run
+from emulator.campaigns.shared_simulated_run import write_shared_run
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.project import PROJECT_ROOT
+from emulator.planning.shared_nodes import steps_of_job
 from emulator.reports.compared_runs import compare
 from emulator.runs.run_directory import read_run
+from emulator.simulator.time_shared.finished import components_of
 from emulator.simulator.time_shared.simulation import SharedResult, simulate_shared
 from workloads.campaign import campaign_named
 from workloads.parallel_programs import PROGRAMS, SIZES

@@ -14,9 +14,9 @@ from emulator.model.job import JobState
 from emulator.model.records import PilotRow, RunProgress
 from emulator.model.views import EventKind, JobView
 from emulator.planning.planned_runs import planned_fixed
-from emulator.planning.trying import Subject, Tried, choose_dilations
+from emulator.planning.trying import Subject, Trial, Tried, choose_dilations
 from emulator.runs.holding import Testbed
-from emulator.runs.matrix import Matrix
+from emulator.runs.matrix import Matrix, lay_out
 from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import read_rows, read_run
 
@@ -87,6 +87,17 @@ def test_pilots_last_from_one_meeting_to_another(testbed, broker, tmp_path):
     }  # fmt: skip
     assert days
     assert days <= {10, 20}
+
+
+@pytest.mark.parametrize(("iteration_s", "iterations"), [(0.02, 100), (1.0, 8), (4.0, 5), (60.0, 1)])
+def test_jobs_that_are_tried_at_once_iterate_no_longer_than_others_need(
+    testbed, broker, tmp_path, iteration_s, iterations
+):
+    job = lay_out(MATRIX, testbed.topology).cells[0].specification
+    trial = Trial("2 jobs at once", (job, job), (iteration_s, 0.02))
+    choose_dilations(testbed, [Subject("campaign", (trial,), 1.0)], tmp_path, silent)
+    tried = [view.specification.arguments["iterations"] for view in broker.jobs.values()]
+    assert tried[:2] == [iterations, 100]
 
 
 @pytest.fixture

@@ -57,6 +57,32 @@ def test_jobs_are_tried_where_the_simulator_placed_them_and_fit_all_at_once():
     assert len(set(planned.hardest.clusters)) > 1
 
 
+def shared_nodes_campaign(policy: str, queue: str, **changes: object):
+    campaign = campaign_named("sit").changed(policy=policy, queue=queue, jobs=30, time_scale=20.0, **changes)
+    topology = topology_named("cisne-shared")
+    return planned_campaign(campaign, arrivals_on(topology, campaign, 1), 1, topology)
+
+
+def test_on_shared_nodes_as_many_jobs_are_tried_at_once_as_share_them():
+    """16 nodes for one task each, or for four tasks each, of jobs that come four times as fast."""
+    dense = {"interarrival": {"distribution": "exponential", "mean_s": 12.6}}
+    alone, shared, of_slurm = (
+        sum(sum(job.components) for job in shared_nodes_campaign(policy, queue, **dense).together)
+        for policy, queue in (("normal-alone", "just-first"), ("normal", "just-first"), ("wf", "placement"))
+    )
+    assert alone <= 16
+    assert 32 < shared == of_slurm <= 64
+
+
+def test_where_the_steps_of_jobs_are_not_known_worst_fit_stands_in_for_a_policy_that_chooses_nodes():
+    known = campaign_named("sit").choices[0]
+    poisson = {"application": "poisson", "arguments": {"grid": 400, "iterations": 100}, "splits": {"8": [[8]]}}
+    choice = known.model_validate({**known.model_dump(exclude={"application", "arguments", "splits"}), **poisson})
+    planned = shared_nodes_campaign("normal", "just-first", choices=(choice,))
+    assert len(planned.run.jobs) == 30
+    assert all(job.clusters == ("cisne",) for job in planned.together)
+
+
 def test_a_campaign_paces_its_middleware():
     assert first_campaign().run.overhead_s == pytest.approx(MINI.middleware.overhead_s(1))
 
