@@ -45,7 +45,7 @@ FEWEST_ITERATIONS: Final = 8
 """The iterations of a pilot, at least. Jobs that run at once have fewer where these would take too long."""
 
 LONGEST: Final = 10
-"""What a pilot is lengthened for takes at most so many times its usual time: from meeting to meeting, or with others."""
+"""A pilot takes at most so many times its usual time because of its meetings, or of jobs that are tried with it."""
 
 MOST_TRIES: Final = 3
 """A pilot is made at most this often at one dilation, if other work disturbs it."""
@@ -286,9 +286,7 @@ def _cpu_pressure(measures: JobMeasures) -> float:
     return max((host.cpu_pressure or 0.0 for host in measures.conditions), default=0.0)
 
 
-def _short(
-    specification: JobSpecification, iteration_s: float, dilation: Dilation, *, alone: bool
-) -> JobSpecification:
+def _short(specification: JobSpecification, iteration_s: float, dilation: Dilation, *, alone: bool) -> JobSpecification:
     """Return the job with iterations for a pilot's time, and no more than it has: from meeting to meeting, unless that
     takes much longer.
 
