@@ -39,6 +39,13 @@ HOST_START_S: Final = 1.5
 HOST_START_RANK_S: Final = 0.03
 """Host seconds to start a job, and for each of its ranks."""
 
+HOST_START_CPU_S: Final = 0.25
+HOST_START_RANK_CPU_S: Final = 0.04
+"""CPU that starting and ending a job takes, and for each of its ranks."""
+
+MOST_STARTS: Final = 0.15
+"""The share of the cores that starting a campaign's jobs may take in the mean: ranks that iterate wait for them."""
+
 HOST_CHECK_S: Final = 12.0
 """Host seconds to program the links for a dilation, and to check them before and after the runs."""
 
@@ -50,6 +57,7 @@ CLUSTER_BYTES: Final = 150 * BYTES_PER_MEGABYTE
 RECORD_BYTES: Final = 200_000
 """Memory of a rank and of a cluster's container; disk space of a job's records."""
 
+STARTS: Final = "starts"
 BUSIEST: Final = 1.0
 FULLEST: Final = 0.9
 
@@ -186,7 +194,11 @@ def floor_dilation(run: PlannedRun, resources: Resources) -> float:
 def likely_dilation(run: PlannedRun, resources: Resources) -> float:
     """Return the dilation that pilots will probably choose, for estimates before they do."""
     least = _least_dilations(run, resources)
-    known = [least.pop(name) for name in ("packets", *resources.between_hosts) if name in least]
+    known = [
+        least.pop(name)
+        for name in tuple(least)
+        if name in ("packets", *resources.between_hosts) or name.startswith(STARTS)
+    ]
     return least_dilation(max([*known, TYPICALLY * max(least.values(), default=SMALLEST_DILATION)]))
 
 
@@ -217,6 +229,10 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     if run.overhead_s:
         start_s = HOST_START_S + HOST_START_RANK_S * max(job.processors for job in run.jobs)
         least["middleware"] = start_s / run.overhead_s
+    if run.span_s:
+        starts_s = [HOST_START_CPU_S + HOST_START_RANK_CPU_S * job.processors for job in run.jobs]
+        busiest, starting_s = resources.most_asked(lambda host: _in_all(run, starts_s, host) / host.cores)
+        least[f"{STARTS}{busiest}"] = starting_s / run.span_s / MOST_STARTS
     return least | dict(resources.between_hosts)
 
 
@@ -229,6 +245,11 @@ def _held_bytes(run: PlannedRun, held: Sequence[float], host: PlannedHost) -> fl
 def _on(run: PlannedRun, costs: Sequence[float], host: PlannedHost) -> float:
     """Return the most that jobs which run together cost `host`, where `costs` are those of each job."""
     return run.most([cost * job.share_on(host.clusters) for cost, job in zip(costs, run.jobs, strict=True)])
+
+
+def _in_all(run: PlannedRun, costs: Sequence[float], host: PlannedHost) -> float:
+    """Return what all jobs cost `host` one after another, where `costs` are those of each job."""
+    return sum(cost * job.share_on(host.clusters) for cost, job in zip(costs, run.jobs, strict=True))
 
 
 def _host_work_s(job: PlannedJob) -> float:

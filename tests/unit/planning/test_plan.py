@@ -78,6 +78,21 @@ def test_starting_ranks_must_fit_into_the_middleware_s_time():
     assert floor_dilation(run_of(replace(JOB, iteration_s=1.0), overhead_s=0.5), ROOM) == 4.0
 
 
+def test_the_starts_of_a_campaign_s_jobs_leave_the_cores_to_ranks_that_iterate():
+    """A hundred jobs of 16 ranks take 89 s of processor time to start; two cores offer 15% of 200 s in 100 s."""
+    jobs = [replace(JOB, iteration_s=1.0)] * 100
+    assert needed_dilation(run_of(*jobs, span_s=100.0), ROOM) == pytest.approx(89 / 30)
+    assert plan(run_of(*jobs, span_s=100.0), Dilation(1), ROOM).binding.name == "starts"
+    assert floor_dilation(run_of(*jobs), ROOM) == SMALLEST_DILATION, "one after another, no rank waits for a start"
+
+
+def test_over_hosts_the_one_that_starts_most_ranks_for_a_core_binds():
+    hosts = (PlannedHost("small", 1.0, 10**10, ("delft",)), PlannedHost("large", 2.0, 10**10, ("leiden",)))
+    job = replace(JOB, iteration_s=1.0, parts=(("delft", 12), ("leiden", 4)))
+    found = plan(run_of(*[job] * 100, span_s=10.0), Dilation(1), replace(ROOM, hosts=hosts))
+    assert found.binding.name == "starts of small"
+
+
 def test_a_full_disk_holds_no_run_at_any_dilation():
     found = plan(run_of(JOB), Dilation(8.0), replace(ROOM, disk_bytes=0))
     assert [constraint.name for constraint in found.impossible] == ["disk"]
