@@ -110,12 +110,13 @@ class Messenger:
             doorbells,
             paced_ranks(setting, self.rank, doorbells),
             *_host_costs_ns(setting),
-            shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else own_interface(),
+            own_interface(),
             *_far_ns(setting, own_cluster, self.cluster_of),
             setting.profile is None,
             eager_bytes(os.environ),
             self._watch,
         )
+        self._node_interface = shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else None
         self.to_first_clock_ns = 0
         self._far_receivers: set[int] = set()
         self._far_senders: set[int] = set()
@@ -146,6 +147,20 @@ class Messenger:
         self._post.timestamp_ns = time.monotonic_ns()
         self.take_passed_lateness_ns()
         self.take_standstills_ns()
+
+    def enter_network(self) -> None:
+        """Send through the interface of this rank's node from now on, if ranks of other jobs share that.
+
+        What ranks tell each other before and after the loop is no part of the emulated run: it may not wait for other
+        jobs' messages, nor they for it.
+        """
+        if self._node_interface is not None:
+            self._post.send_through(self._node_interface, True)
+
+    def leave_network(self) -> None:
+        """Send through an interface that no other rank uses from now on."""
+        if self._node_interface is not None:
+            self._post.send_through(own_interface(), False)
 
     def take_passed_lateness_ns(self) -> int:
         """Return the largest lateness that real messages took along since the last call, in host nanoseconds."""

@@ -96,6 +96,7 @@ def pass_start_barrier(
     job.messenger.begin_now()
     job.messenger.to_first_clock_ns = to_first_clock_ns(clock, (float(start[2]), float(start[3])))
     (host_ready_at_s,) = job.collectives.all_reduce(np.array([broker_now_s(job)]), "max")
+    job.messenger.enter_network()
     if job.communicator.rank == 0:
         host_late_s = 0.0 if host_start_at_s is None else max(0.0, float(host_ready_at_s) - host_start_at_s)
         report_event(
@@ -106,6 +107,7 @@ def pass_start_barrier(
 def pass_finish_barrier(job: JobContext) -> None:
     """Wait for every rank; report `finished` with the timestamp at which the last one arrived."""
     gc.enable()
+    job.messenger.leave_network()
     (host_moment_s,) = job.collectives.all_reduce(np.array([broker_now_s(job)]), "max")
     if job.communicator.rank == 0:
         report_event("finished", host_moment_s=float(host_moment_s))

@@ -118,8 +118,7 @@ cdef class Post:
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches, all of them on this machine, since stamps
     are of its monotonic clock; all zeros without an interconnect, whose costs are in host nanoseconds. `interface` is
-    the timestamp from which on this node's interface has nothing to do, which the ranks that share a node share as
-    well. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from the clock there to the
+    the timestamp from which on the interface has nothing to do through which messages leave. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from the clock there to the
     clock here, and `far_extras_ns` by how much longer than the delay its messages take, in host nanoseconds; 0 for
     other ranks.
     """
@@ -138,6 +137,7 @@ cdef class Post:
     cdef long long[::1] far_delays_ns, far_extras_ns
     cdef long long[::1] interface
     cdef long long sent_ns, in_free_ns
+    cdef bint shares_interface
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
     cdef Py_ssize_t eager_bytes
@@ -175,6 +175,11 @@ cdef class Post:
 
     def __dealloc__(self):
         free(self.sockets)
+
+    def send_through(self, long long[::1] interface not None, bint shared):
+        """Let messages leave through another interface from now on, which other jobs use, too, if it is `shared`."""
+        self.interface = interface
+        self.shares_interface = shared
 
     def is_near(self, int rank):
         """Return whether that rank shares this node's memory."""
@@ -249,6 +254,14 @@ cdef class Post:
         """Return the standstills since the last call that delayed this rank, and forget them."""
         taken, self.standstills = self.standstills, []
         return taken
+
+    cdef take_turn(self):
+        """Wait until the processor's timestamp, so that messages take their turns at a shared interface in that order.
+
+        Taken before, a turn would hold up what other ranks send meanwhile.
+        """
+        if self.timestamp_ns > host_now_ns():
+            host_sleep_until_ns(self.timestamp_ns)
 
     cdef leave_in_time(self):
         """Wait until an unpaced message may leave, at the processor's timestamp, and note how late it leaves."""
@@ -330,7 +343,7 @@ cdef class MessageSet:
     cdef int n_sends, n_receives
     cdef int* to_ring
     cdef int n_to_ring
-    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send, waited_for_far
+    cdef bint paced_receives, unpaced_receives, paced_sends, unpaced_sends, needs_help, waited_to_send, waited_for_far
     cdef bint lengthened_receives
     # Sends to this node are not waited for: MPI completes them only once their receiver has looked.
     cdef Requests near, far, sent
@@ -397,7 +410,9 @@ cdef class MessageSet:
             &requests.requests[requests.receives + requests.sends],
         ))
         requests.sends += 1
-        if not message.paced:
+        if message.paced:
+            self.paced_sends = True
+        else:
             self.unpaced_sends = self.post.any_unpaced_sends = True
         if near:
             self.to_ring[self.n_to_ring] = message.peer
@@ -409,6 +424,8 @@ cdef class MessageSet:
         cdef int index
         if self.unpaced_sends and not post.in_host_time:
             post.leave_in_time()
+        elif self.paced_sends and post.shares_interface:
+            post.take_turn()
         post.awake_ns = host_now_ns()
         while self.sent.test() > 0:
             post.nap()

@@ -31,5 +31,6 @@ What a live run did, simulated:
 like_run              its schedule, system, scheduler and background load, from its directory
 chance                what took another time for each of its jobs, for reasons that no simulation knows
 shared_like_run       a run on nodes that tasks share in time
+recorded_starts       when and where each job of such a run started
 shared_simulated_run  the simulation of such a run as a run's directory
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.stated import stated_users
 from emulator.policies.registry import chooses_nodes
 from emulator.runs.run_directory import read_rows, read_run
-from emulator.simulator.time_shared.simulation import SharedSetting
+from emulator.simulator.time_shared.simulation import RecordedStart, SharedSetting
 from workloads.schedule import Arrival
 from workloads.shared_node_jobs import SharedNodeJob
 
@@ -65,12 +65,15 @@ class SharedRun:
     starting_s: float
     releasing_s: float
 
-    def setting(self, seed: int | None) -> SharedSetting:
-        """Return the setting of its simulation; with a `seed`, what local users ask for is drawn from it."""
+    def setting(self, seed: int | None, starts: Mapping[int, RecordedStart] | None = None) -> SharedSetting:
+        """Return the setting of its simulation, which decides nothing if all `starts` are given.
+
+        With a `seed`, what local users ask for is drawn from it.
+        """
         return SharedSetting(
             self.topology, self.users, self.composition, NodeLimits(self.composition.most_jobs, self.sharing.contract),
             rule_named(self.sharing.rule), seed or 0, bursts=self.bursts if seed is None else (),
-            starting_s=self.starting_s, releasing_s=self.releasing_s,
+            starting_s=self.starting_s, releasing_s=self.releasing_s, starts=starts,
         )  # fmt: skip
 
 

@@ -28,8 +28,12 @@ class SharedEnds:
     background_changes: tuple[BackgroundChange, ...] = ()
 
 
-def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResult, seed: int | None) -> None:
+def write_shared_run(
+    path: Path, like: Path, run: SharedRun, result: SharedResult, seed: int | None, *, as_placed: bool = False
+) -> None:
     """Write the directory of the simulation of the live run in `like`, whose local users were drawn if from a `seed`.
+
+    `as_placed` says that jobs started when and where they did live.
 
     Raises:
         InvalidInput: if `path` is taken.
@@ -53,6 +57,7 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
         "rule": run.sharing.rule,
         "bursts_of_local_users": "drawn" if seed is not None or not any(run.bursts) else "recorded",
         "seed_of_local_users": seed,
+        "starts": "recorded" if as_placed else "decided",
         "starting_s": run.starting_s,
         "releasing_s": run.releasing_s,
     }

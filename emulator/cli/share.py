@@ -31,7 +31,7 @@ NO_USERS: Final = "none"
 PERCENT: Final = 100.0
 UNSTATED_RULE: Final = "ccs"
 """The rule on a topology that states none."""
-_WITH_LIKE: Final = {"like", "jobs_out", "out", "seed", "as_json"}
+_WITH_LIKE: Final = {"like", "as_placed", "jobs_out", "out", "seed", "as_json"}
 """The options that go with --like; the run says all else."""
 _OF_SIT_AND_DIT: Final = {"jobs", "interarrival_factor", "estimate_factor", "components"}
 """The options of the published workloads; a list of jobs says all that itself."""
@@ -98,6 +98,10 @@ LikeOption = Annotated[
         autocompletion=runs,
     ),
 ]
+AsPlacedOption = Annotated[
+    bool,
+    typer.Option("--as-placed", help="With --like: start each job when and where it did, and simulate its execution."),
+]
 SeedOption = Annotated[
     int,
     typer.Option(
@@ -127,6 +131,7 @@ def share(
     jobs: JobsOption = None,
     jobs_out: JobsOutOption = None,
     like: LikeOption = None,
+    as_placed: AsPlacedOption = False,
     out: RunOutOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -138,10 +143,12 @@ def share(
     if like is not None:
         given = given_options(context)
         refuse_given(context, given - _WITH_LIKE, "the run that --like names says this")
-        _share_like(like, jobs_out, out, seed if "seed" in given else None, as_json=as_json)
+        drawn_from = seed if "seed" in given else None
+        _share_like(like, jobs_out, out, drawn_from, as_placed=as_placed, as_json=as_json)
         return
     line_by_job = "take --jobs-out, which writes a line for each job of any workload"
     refuse_given(context, {"out"}, "goes with --like", instead=line_by_job)
+    refuse_given(context, {"as_placed"}, "goes with --like")
     if workload is None:
         raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
     if _is_job_list(workload):
@@ -154,23 +161,27 @@ def share(
     show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
 
 
-def _share_like(like: Path, jobs_out: Path | None, out: Path | None, seed: int | None, *, as_json: bool) -> None:
-    """Simulate what a live run did under the node selection of its Slurm, and show both.
+def _share_like(
+    like: Path, jobs_out: Path | None, out: Path | None, seed: int | None, *, as_placed: bool, as_json: bool
+) -> None:
+    """Simulate what a live run did under the node selection of its Slurm, or `as_placed` there, and show both.
 
     With a `seed` what its local users ask for is drawn; else it is what they asked for in the run.
     """
     read = partial(_read_run, like, out)
     compile_simulator(read)
+    from emulator.campaigns.recorded_starts import recorded_starts
     from emulator.campaigns.shared_simulated_run import write_shared_run
 
     run = read()
-    setting = run.setting(seed)
+    setting = run.setting(seed, recorded_starts(like, run.arrivals, run.topology) if as_placed else None)
     result, simulated = _simulated(setting, run.jobs, jobs_out)
     if out is not None:
-        write_shared_run(out, like, run, result, seed)
+        write_shared_run(out, like, run, result, seed, as_placed=as_placed)
     live = asdict(run.live)
     rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
-    show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
+    how = "as placed live" if as_placed else f"under {setting.composition.name}"
+    show_rows(rows, as_json=as_json, title=f"{like.name} {how}, {setting.rule.name}")
 
 
 def _prepare(settings: Callable[[], SharedSetting], submitted: Callable[[], list[SharedNodeJob]]) -> None:

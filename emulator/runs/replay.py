@@ -77,7 +77,7 @@ def _replay_attempts(path: Path) -> Replay:
 
 def _replay_attempt(folder: Path) -> Replay:
     topology = read_manifest(folder).topology
-    events = list(_events(folder / DECISIONS_FILE))
+    events = list(recorded_events(folder / DECISIONS_FILE))
     if not any(event.kind is EventKind.DECISION for event in events):
         return Replay(0, ())
     request = _request_in(folder, events)
@@ -91,8 +91,12 @@ def _replay_attempt(folder: Path) -> Replay:
     return Replay(found.decisions, (*misplaced, *found.differences))
 
 
-def _events(path: Path) -> Iterator[EventView]:
-    """Return the events in the file at `path`; a torn last line is left out."""
+def recorded_events(path: Path) -> Iterator[EventView]:
+    """Return the events in the file at `path`, none if there is none; a torn last line is left out.
+
+    Raises:
+        InvalidInput: if a line is not one of an event.
+    """
     content = path.read_bytes() if path.is_file() else b""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:

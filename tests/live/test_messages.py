@@ -151,6 +151,49 @@ report(taken_s=(messenger.timestamp_ns - started_ns) / 1e9, timestamp_ns=messeng
         assert later_ns - earlier_ns == 9_000_000
 
 
+SHARED_INTERFACES = """
+from apps.interfaces import shared_interface
+busy_s, own, other = 0.5, f"test-n{rank + 1}", f"test-n{2 - rank}"
+interface = shared_interface(own)
+communicator.Barrier()
+free_ns = time.monotonic_ns() + int(busy_s * 1e9)
+if rank == 0:
+    interface[0] = free_ns
+collectives.barrier()
+outside_ns = interface[0] - (free_ns if rank == 0 else 0)
+messenger.enter_network()
+values = np.zeros(10_000)
+messenger.timestamp_ns = time.monotonic_ns()
+if rank == 0:
+    messenger.send(values, 1)
+else:
+    messenger.receive(values, 0)
+    arrived_ns = messenger.timestamp_ns
+    messenger.send(values, 0)
+sent_host_ns = time.monotonic_ns()
+if rank == 0:
+    messenger.receive(values, 1)
+    arrived_ns = sent_host_ns
+messenger.leave_network()
+collectives.barrier()
+report(outside_ns=outside_ns, early_ns=arrived_ns - sent_host_ns, left_after_s=(interface[0] - free_ns) / 1e9)
+"""
+
+
+def test_what_ranks_say_before_the_loop_neither_waits_for_other_jobs_messages_nor_holds_them_up(
+    world: ResidentWorld,
+) -> None:
+    """The interface of the first rank's node sends another job's message; a message in the loop leaves after that.
+
+    The second rank has it in the future, and takes the turn of its answer only then, behind what others send before.
+    """
+    more = {"shared_nodes": ("test-n1", "test-n2")}
+    first, second = run_on_ranks(world, 2, SHARED_INTERFACES, interconnect=INTERCONNECT, more=more)
+    assert first["outside_ns"] == second["outside_ns"] == 0
+    assert first["left_after_s"] == pytest.approx(0.009, abs=1e-6)
+    assert int(str(second["early_ns"])) <= 0
+
+
 @pytest.mark.timed
 def test_messages_to_one_receiver_come_in_one_after_another(world: ResidentWorld) -> None:
     program = """

@@ -32,11 +32,21 @@ RELEASES: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedStart:
+    """When a job of a live run was placed, when it started, and on which nodes."""
+
+    placed_s: float
+    start_s: float
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
 class SharedSetting:
     """A simulation without its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule.
 
     What each of the `users` asks for is drawn, after what `bursts` holds for each, in their order. A job starts
-    `starting_s` after it is placed, and its places on nodes are free `releasing_s` after its end.
+    `starting_s` after it is placed, and its places on nodes are free `releasing_s` after its end. With recorded
+    `starts`, by the numbers of the jobs, nothing is decided: each job starts when and where it did.
     """
 
     topology: Topology
@@ -48,6 +58,7 @@ class SharedSetting:
     bursts: tuple[tuple[AskedBurst, ...], ...] = ()
     starting_s: float = 0.0
     releasing_s: float = 0.0
+    starts: Mapping[int, RecordedStart] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +209,13 @@ class _Simulation:
             recorded = self._setting.bursts[index] if self._setting.bursts else ()
             self._engine.add_user(node, profile.burst_s, profile.think_s, numbers, recorded)
         for index, job in enumerate(self._jobs):
-            self._engine.call_at(job.arrival_s, ARRIVES, index)
+            start = self._recorded_start(job)
+            if start is None:
+                self._engine.call_at(job.arrival_s, ARRIVES, index)
+            else:
+                self._placements[job.id] = (start.placed_s, start.placement)
+                self._expected_s[job.id] = None
+                self._engine.call_at(start.start_s, STARTS, job.id)
         self._engine.run()
         if self._scheduler.waiting:
             raise ImpossibleRequest(
@@ -213,8 +230,11 @@ class _Simulation:
             self._place(self._scheduler.arrive(self._jobs[subject], now_s), now_s)
         elif kind == STARTS:
             self._start(self._by_id[subject], now_s)
-        else:
+        elif self._setting.starts is None:
             self._place(self._scheduler.depart(subject, now_s), now_s)
+
+    def _recorded_start(self, job: SharedNodeJob) -> RecordedStart | None:
+        return None if self._setting.starts is None else self._setting.starts[job.id]
 
     def _finished(self, run: JobRun, now_s: float) -> None:
         job, (placed_s, placement) = self._by_id[run.id], self._placements.pop(run.id)
