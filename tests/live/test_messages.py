@@ -189,6 +189,7 @@ def test_what_ranks_say_before_the_loop_neither_waits_for_other_jobs_messages_no
     """
     more = {"shared_nodes": ("test-n1", "test-n2")}
     first, second = run_on_ranks(world, 2, SHARED_INTERFACES, interconnect=INTERCONNECT, more=more)
+    first, second = run_on_ranks(world, 2, SHARED_INTERFACES, interconnect=INTERCONNECT, more=more)
     assert first["outside_ns"] == second["outside_ns"] == 0
     assert first["left_after_s"] == pytest.approx(0.009, abs=1e-6)
     assert int(str(second["early_ns"])) <= 0
