@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from apps.run import make_parser
+from emulator.campaigns.recorded_starts import recorded_starts
 from emulator.campaigns.shared_like_run import SharedRun, shared_like_run
 from emulator.campaigns.shared_simulated_run import write_shared_run
 from emulator.model.catalogue import topology_named
@@ -91,6 +93,38 @@ def test_a_simulation_of_shared_nodes_is_compared_with_its_live_run_job_by_job(t
     assert all(job.simulated.started_s > job.simulated.placed_s for job in found.jobs)
     with pytest.raises(InvalidInput, match="simulated"):
         write_shared_run(out, like, run, result, seed=5)
+
+
+AS_PLACED = ("sit-dense-3dbf-light-30-jobs-as-placed", "dit-dense-normal-40-jobs-as-placed")
+
+
+@pytest.mark.parametrize("name", AS_PLACED)
+def test_started_when_and_where_they_were_live_jobs_take_as_long_as_live(name):
+    path = RECORDED / name
+    run, live = shared_like_run(path), {job.name: job for job in read_run(path).jobs}
+    starts = recorded_starts(path, run.arrivals, run.topology)
+    result = simulate_shared(run.setting(None, starts), run.jobs)
+    assert [job.start_s for job in result.jobs] == pytest.approx([live[job.name].started_s for job in result.jobs])
+    assert result.wait_s == pytest.approx(run.live.wait_s)
+    assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.03)
+    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.03)
+
+
+def test_a_run_without_its_decisions_has_no_starts():
+    run = shared_like_run(RECORDED / "sit-8-jobs")
+    with pytest.raises(InvalidInput, match=r"sit-8-jobs: its decisions.jsonl does not say when job 'sit-1' started"):
+        recorded_starts(RECORDED / "sit-8-jobs", run.arrivals, run.topology)
+
+
+def test_nodes_that_slurm_chose_are_not_recorded(tmp_path):
+    path = RECORDED / AS_PLACED[0]
+    run = shared_like_run(path)
+    events = [json.loads(line) for line in (path / "decisions.jsonl").read_text(encoding="utf-8").splitlines()]
+    for part in (part for event in events for part in (event.get("job") or {}).get("components", ())):
+        del part["nodes"]
+    (tmp_path / "decisions.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+    with pytest.raises(InvalidInput, match="left the nodes of job 'sit-1' to Slurm"):
+        recorded_starts(tmp_path, run.arrivals, run.topology)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from emulator.model.project import TOPOLOGIES
+from emulator.model.project import PROJECT_ROOT, TOPOLOGIES
 from emulator.simulator.time_shared import simulation
 
 JOBS = (
@@ -113,3 +113,14 @@ def test_bad_input_is_one_sentence(call, jobs, arguments, sentence):
     assert code != 0
     assert sentence in " ".join(err.split())
     assert "Traceback" not in err + out
+
+
+def test_a_live_run_s_jobs_start_as_live_if_they_are_to(call):
+    like = str(PROJECT_ROOT / "docs/results/shared-nodes/sit-dense-3dbf-light-30-jobs-as-placed")
+    code, out, err = call("share", "--like", like, "--as-placed", "--json")
+    assert code == 0, err
+    live, simulated = json.loads(out)
+    assert live["wait_s"] == pytest.approx(simulated["wait_s"])
+    assert live["execution_s"] == pytest.approx(simulated["execution_s"], rel=0.03)
+    code, _, err = call("share", "SIT", "--as-placed")
+    assert (code, "goes with --like" in err) == (1, True)

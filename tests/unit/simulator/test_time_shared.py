@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from apps.partners import PATTERNS
 from emulator.model.documents import read_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.local_users import PROFILES, AskedBurst, LocalUser
+from emulator.model.placement import Component, Placement
 from emulator.model.project import PROJECT_ROOT, TOPOLOGIES
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.time_sharing.processor import SharedProcessor
@@ -21,7 +22,7 @@ from emulator.policies.nodes.compositions import COMPOSITIONS, composition_named
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.simulator.time_shared.engine import SharedNodes
 from emulator.simulator.time_shared.network import SharedNetwork
-from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
+from emulator.simulator.time_shared.simulation import RecordedStart, SharedSetting, simulate_shared
 from emulator.simulator.time_shared.tasks import JobRun
 from workloads.local_users import drawn_users
 from workloads.parallel_programs import PROGRAMS, SIZES, steps_of
@@ -283,6 +284,23 @@ def test_every_job_ends_and_nodes_hold_what_they_may(stream, composition, rule, 
             assert len(here) <= COMPOSITIONS[composition].most_jobs
             held = sum(jobs_of(jobs, one.id).request.memory_bytes for one in here)
             assert held <= (256 if any(user.node == node for user in users) else 512) * 10**6
+
+
+@settings(max_examples=20)
+@given(streams, st.sampled_from(sorted(COMPOSITIONS)), st.integers(0, 3))
+def test_started_when_and_where_a_simulation_started_them_jobs_take_as_long(stream, composition, seed):
+    jobs = sorted((job(number, steps=4, **each) for number, each in enumerate(stream)), key=lambda one: one.arrival_s)
+    users, composed = drawn_users(seed, [4]), COMPOSITIONS[composition]
+    setting = SharedSetting(small(4), users, composed, rule=RULES["ccs"], seed=seed, starting_s=0.5)
+    decided = simulate_shared(setting, jobs)
+    starts = {
+        each.id: RecordedStart(each.placed_s, each.start_s, Placement((Component(0, each.tasks, each.nodes),)))
+        for each in decided.jobs
+    }
+    # Which of two that start at once comes first is not recorded.
+    assume(len({each.start_s for each in starts.values()}) == len(starts))
+    again = simulate_shared(replace(setting, starts=starts), jobs)
+    assert [replace(each, expected_end_s=None) for each in decided.jobs] == list(again.jobs)
 
 
 def jobs_of(jobs: list[SharedNodeJob], number: int) -> SharedNodeJob:
