@@ -143,3 +143,6 @@ def test_a_campaign_gets_the_nodes_that_its_policy_chose_beside_a_local_user_who
     assert (live["driver"], simulated["driver"]) == ("live", "simulated")
     assert live["execution_s"] == pytest.approx(simulated["execution_s"], rel=0.5)
     assert live["latency_beside_s"] is not None
+    (_, as_placed) = grid.testbed.succeed("share", "--like", str(out), "--as-placed", "--json").as_json()
+    assert as_placed["wait_s"] == pytest.approx(live["wait_s"])
+    assert as_placed["execution_s"] == pytest.approx(live["execution_s"], rel=0.5)
