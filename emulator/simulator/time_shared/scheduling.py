@@ -30,7 +30,8 @@ class NodeScheduler:
         self._discipline = composition.discipline()
         self._jobs: dict[int, SharedNodeJob] = {}
         self._placements: dict[int, Placement] = {}
-        nodes = within(nodes, composition.limits(limits))
+        self._limits = composition.limits(limits)
+        nodes = within(nodes, self._limits)
         places = free_places(nodes)
         self._state = SystemState(places, places, 0.0, Surroundings(nodes=nodes))
         # No composition leaves anything to chance; the interface asks for a generator.
@@ -66,7 +67,7 @@ class NodeScheduler:
                     "time, and there is none."
                 )
             if self._policy.place(job.request, empty) is None:
-                raise ImpossibleRequest(f"Job {job.id}: {_why_never(job, empty)}.")
+                raise ImpossibleRequest(f"Job {job.id}: {_why_never(job, empty, self._limits)}.")
 
     def arrive(self, job: SharedNodeJob, now_s: float) -> list[Start]:
         """Return the starts that the arrival of `job` makes possible; they have happened in the state."""
@@ -100,12 +101,18 @@ class NodeScheduler:
         return starts
 
 
-def _why_never(job: SharedNodeJob, empty: SystemState) -> str:
+def _why_never(job: SharedNodeJob, empty: SystemState, limits: NodeLimits) -> str:
     nodes: list[Any] = [node for of_cluster in empty.surroundings.nodes for node in of_cluster]
     largest = max(node.memory_bytes for node in nodes)
     if job.request.memory_bytes > largest:
         return (
             f"memory_bytes: a task needs {job.request.memory_bytes} bytes of memory, more than any node has ({largest})"
+        )
+    share, most = job.request.processor_share, limits.most_processor_share
+    if most is not None and share > most:
+        return (
+            f"processor_share: a task alone uses {share:.0%} of a processor, more than the {most:.0%} that all tasks "
+            "on a node may use together (state a larger --most-processor-share)"
         )
     return (
         f"{job.tasks} tasks of {job.request.memory_bytes} bytes of memory and {job.request.processor_share:.0%} of a "

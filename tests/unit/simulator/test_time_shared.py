@@ -321,6 +321,11 @@ def jobs_of(jobs: list[SharedNodeJob], number: int) -> SharedNodeJob:
             [job(1, 1, memory_mb=300)],
             "never fit.*local users",
         ),
+        (
+            replace(ALONE, limits=NodeLimits(most_processor_share=0.5)),
+            [job(1, 2, share=0.6)],
+            r"Job 1: processor_share: a task alone uses 60% of a processor, more than the 50%",
+        ),
     ],
 )
 def test_a_job_that_can_never_start_is_one_sentence(setting, jobs, sentence):
