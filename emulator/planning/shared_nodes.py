@@ -33,23 +33,24 @@ def simulated_on_shared_nodes(
 ) -> list[FinishedJob] | None:
     """Return the life of each job of a campaign on shared nodes, in the order of arrival and numbered from 0.
 
-    Return None where that cannot be simulated: nodes are not shared, the discipline is no job selection, or the steps
-    of a job are not known.
+    Return None where that cannot be simulated: nodes are not shared, the discipline is no job selection, the steps of a
+    job are not known, or a job fits only as Slurm would place it.
     """
     sharing, of_policy = topology.time_sharing, chooses_nodes(campaign.policy, campaign.sources)
     if sharing is None or (of_policy and queue_name(campaign.queue) not in JOB_SELECTIONS):
         return None
-    try:
-        jobs = [shared_job(number, arrival, topology, of_policy=of_policy) for number, arrival in enumerate(arrivals)]
-    except InvalidInput:
-        return None
     composition = composition_of(campaign.policy, campaign.queue, campaign.sources, topology)
     limits = NodeLimits(composition.most_jobs, sharing.contract)
     setting = SharedSetting(topology, stated_users(topology), composition, limits, rule_named(sharing.rule), seed)
+    try:
+        jobs = [shared_job(number, arrival, topology, of_policy=of_policy) for number, arrival in enumerate(arrivals)]
+        outcomes = simulate_shared(setting, jobs).jobs
+    except InvalidInput:
+        return None
     asked = [arrival.specification for arrival in arrivals]
     lives = [
         as_finished(outcome, topology, asked[outcome.id].components, asked[outcome.id].application)
-        for outcome in simulate_shared(setting, jobs).jobs
+        for outcome in outcomes
     ]
     return sorted(lives, key=lambda life: life.id)
 
@@ -79,10 +80,11 @@ def shared_job(number: int, arrival: Arrival, topology: Topology, *, of_policy: 
     steps = steps_of_job(job, interconnect)
     if of_policy:
         return SharedNodeJob(number, arrival.arrival_s, job.name, job.request_in(topology), steps)
-    # Slurm chose the nodes, whatever the clusters were: `normal` stands in, for the job as a whole.
+    # Slurm chose the nodes, whatever the clusters were: `normal` stands in, as if the job asked for these components.
     share = steps.compute_s * steps.steps / steps.execution_s
+    kind = RequestKind.TOTAL if len(job.components) == 1 else RequestKind.UNORDERED
     request = JobRequest(
-        RequestKind.TOTAL, (sum(job.components),), estimate_s=job.estimate_s,
+        kind, job.components, estimate_s=job.estimate_s,
         memory_bytes=round(job.memory_mb * BYTES_PER_MEGABYTE), processor_share=share,
     )  # fmt: skip
     return SharedNodeJob(number, arrival.arrival_s, job.name, request, steps)

@@ -8,6 +8,7 @@ from emulator.campaigns.live import arrivals_on
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import Hopeless
 from emulator.model.interconnects import Interconnects
+from emulator.model.project import PROJECT_ROOT
 from emulator.planning.plan import Resources
 from emulator.planning.planned_runs import check_possible, planned_campaign, planned_cells
 from emulator.runs.matrix import Matrix, lay_out
@@ -72,6 +73,28 @@ def test_on_shared_nodes_as_many_jobs_are_tried_at_once_as_share_them():
     )
     assert alone <= 16
     assert 32 < shared == of_slurm <= 64
+
+
+TWO_CLUSTERS = """
+name: two-clusters
+topology: {topology}
+jobs: 8
+interarrival: {{mean_s: 1}}
+choices:
+  - {{application: synthetic, splits: {{4: [[2, 2]]}}, memory_mb: 100, processor_share: 0.9, time_alone_s: 5,
+     arguments: {{iterations: 100, compute-s: 0.05, pattern: ring, message-bytes: 1000}}}}
+"""
+
+
+@pytest.mark.parametrize(("policy", "queue"), [("normal", "just-first"), ("wf", "placement"), ("cm", "easy")])
+def test_jobs_over_clusters_share_nodes_as_well_whoever_chooses_them(tmp_path, policy, queue):
+    """Four tasks fit neither the three nodes of one cluster nor the two of the other; on each there is room for two."""
+    path = PROJECT_ROOT / "tests/live/shared.yaml"
+    (tmp_path / "two.yaml").write_text(TWO_CLUSTERS.format(topology=path), encoding="utf-8")
+    campaign, topology = campaign_named(str(tmp_path / "two.yaml")), topology_named(str(path))
+    campaign = campaign.changed(policy=policy, queue=queue)
+    planned = planned_campaign(campaign, arrivals_on(topology, campaign, 1), 1, topology)
+    assert [job.clusters for job in planned.together] == [("east", "west")] * 2
 
 
 def test_where_the_steps_of_jobs_are_not_known_worst_fit_stands_in_for_a_policy_that_chooses_nodes():
