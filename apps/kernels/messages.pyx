@@ -118,9 +118,9 @@ cdef class Post:
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches, all of them on this machine, since stamps
     are of its monotonic clock; all zeros without an interconnect, whose costs are in host nanoseconds. `interface` is
-    the timestamp from which on the interface has nothing to do through which messages leave. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from the clock there to the
-    clock here, and `far_extras_ns` by how much longer than the delay its messages take, in host nanoseconds; 0 for
-    other ranks.
+    the timestamp from which on the interface has nothing to do through which messages leave. `far_delays_ns` holds for
+    each rank of another cluster the delay of the wide area from the clock there to the clock here, and `far_extras_ns`
+    by how much longer than the delay its messages take, in host nanoseconds; 0 for other ranks.
     """
 
     cdef public long long timestamp_ns
