@@ -45,12 +45,7 @@ def write_shared_run(
         for number, arrival in enumerate(run.arrivals, start=1)
     ]
     asked = specifications_by_number(run.arrivals)
-    ends = SharedEnds(
-        tuple(
-            as_finished(outcome, run.topology, asked[outcome.id].components, asked[outcome.id].application)
-            for outcome in result.jobs
-        )
-    )
+    ends = SharedEnds(tuple(as_finished(outcome, run.topology, asked[outcome.id]) for outcome in result.jobs))
     provenance = {
         "like": like.resolve().name,
         "composition": run.composition.name,

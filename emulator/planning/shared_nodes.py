@@ -47,11 +47,7 @@ def simulated_on_shared_nodes(
         outcomes = simulate_shared(setting, jobs).jobs
     except InvalidInput:
         return None
-    asked = [arrival.specification for arrival in arrivals]
-    lives = [
-        as_finished(outcome, topology, asked[outcome.id].components, asked[outcome.id].application)
-        for outcome in outcomes
-    ]
+    lives = [as_finished(outcome, topology, arrivals[outcome.id].specification) for outcome in outcomes]
     return sorted(lives, key=lambda life: life.id)
 
 

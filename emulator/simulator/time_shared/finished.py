@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
 from emulator.simulator.simulated_job import FinishedJob
 from emulator.simulator.time_shared.layout import first_nodes
@@ -16,14 +17,14 @@ PLACED_AT_ONCE: Final = 1
 """The tries of a job: the simulation tells only when it was placed."""
 
 
-def as_finished(outcome: SharedJobOutcome, topology: Topology, sizes: Sequence[int], application: str) -> FinishedJob:
-    """Return the job of `outcome`, which asked for components of these `sizes`."""
+def as_finished(outcome: SharedJobOutcome, topology: Topology, asked: JobSpecification) -> FinishedJob:
+    """Return the job of `outcome`, which `asked` for its components."""
     clusters = [_cluster_of(node, first_nodes(topology)) for node in outcome.nodes]
-    parts = components_of(clusters, sizes)
+    parts = components_of(clusters, asked.components)
     return FinishedJob(
         outcome.id, outcome.arrival_s, placed_s=outcome.placed_s, start_s=outcome.start_s, finish_s=outcome.finish_s,
         service_s=outcome.alone_s, components=tuple(size for _, size in parts),
-        clusters=tuple(cluster for cluster, _ in parts), queue=None, application=application,
+        clusters=tuple(cluster for cluster, _ in parts), queue=None, application=asked.application,
         tries=PLACED_AT_ONCE, claimed_s=outcome.placed_s, claiming_tries=PLACED_AT_ONCE, transfer_s=0.0,
         additional_s=0.0, released_s=outcome.released_s,
     )  # fmt: skip
