@@ -65,6 +65,15 @@ def test_jobs_that_share_nodes_do_so_within_some_percent():
     assert result.slowdown > 1.5
 
 
+@pytest.mark.parametrize("name", ["sit-dense-normal-90-jobs", "dit-dense-uniform-hard-90-jobs"])
+def test_the_ninety_published_jobs_end_within_five_percent_of_when_they_did_live(name):
+    run = shared_like_run(RECORDED / name)
+    assert run.live.jobs == 90
+    result = simulated(run)
+    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.05)
+    assert result.turnaround_s == pytest.approx(run.live.turnaround_s, rel=0.05)
+
+
 def test_jobs_that_a_policy_placed_beside_local_users_do_so_too():
     run = shared_like_run(RECORDED / "sit-dense-3dbf-light-30-jobs")
     assert (run.composition.nodes, run.composition.jobs) == ("uniform-light", "backfill")
