@@ -51,6 +51,7 @@ collectives      what all ranks do together
 Pacing and measuring:
 
 pacing           a compute phase lasts as long as the emulated processor would need
+precedence       ranks that iterate get a core before ranks that start or end
 shared_pacing    the same on a node that tasks share in time
 arbiter          the program that such a rank asks
 local_bursts     what the arbiter tells of local users, printed

@@ -26,6 +26,7 @@ from typing import Final, NoReturn
 
 from apps.interfaces import FOLDER, free_interface
 from apps.pacing import make_timers_exact
+from apps.precedence import take_short_slices
 from apps.shared_pacing import ANSWER, MOST_BYTES, PLACE, REQUEST, WATCHES
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
@@ -327,6 +328,7 @@ def main(words: Sequence[str]) -> NoReturn:
     """Serve the nodes that the command line names, of the cluster that the environment names."""
     sharing, *nodes = words
     make_timers_exact()
+    take_short_slices()
     Server(listen(Path(PLACE)), Sharing.parse(sharing), nodes, os.environ.get(CLUSTER_VARIABLE, "")).serve()
 
 

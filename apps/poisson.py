@@ -36,7 +36,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The problem that process 0 reads: the grid's inner points along a side, and the amplitude of the solution."""
+    """The problem: the grid's inner points along a side, and the amplitude of the solution."""
 
     side_points: int
     amplitude: float
@@ -117,7 +117,7 @@ class Poisson:
         self._communicator = communicator = job.communicator
         self._options = options
         self._collectives = job.collectives
-        self._problem: Problem = communicator.bcast(options.problem if communicator.rank == 0 else None, root=0)
+        self._problem = options.problem
         self._process_grid = ProcessGrid.of_processes(communicator.size)
         self._block = block_of(communicator.rank, self._problem.side_points, self._process_grid)
         source = self._problem.source(self._block)

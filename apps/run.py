@@ -18,6 +18,7 @@ from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
 from apps.numerics import NUMERICS, REAL, SAMPLED, UNCHECKED
 from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact, parse_memory
+from apps.precedence import at_low_priority, take_short_slices, take_usual_slices
 from apps.registry import APPLICATIONS
 from apps.tree import PATTERNS
 from emulator.model.clock import Dilation
@@ -26,6 +27,7 @@ from emulator.model.errors import InvalidInput, TestbedError
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from apps.application import Application, JobContext
     from apps.setting import JobSetting
 
 # A 1 GHz Pentium III of DAS-2 with 256 KiB of cache. Chosen so that 16 processes in one cluster at dilation 8, with
@@ -148,16 +150,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run this rank; return the exit code of the process."""
     words = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = make_parser(words[0] if words else None).parse_args(words)
-        options = import_module(APPLICATIONS[arguments.application].module).read_options(arguments)
-        from apps.start.mpi import world
-
-        run(world(), arguments, options)
+        run(*at_low_priority(functools.partial(_begin, words)))
     except TestbedError as error:
         return fail_together(error)
     except Exception as error:
         return fail_alone(error)
     return 0
+
+
+def _begin(words: Sequence[str]) -> tuple[MPI.Comm, argparse.Namespace, object]:
+    arguments = make_parser(words[0] if words else None).parse_args(words)
+    options = import_module(APPLICATIONS[arguments.application].module).read_options(arguments)
+    from apps.start.mpi import world
+
+    return world(), arguments, options
 
 
 def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) -> None:
@@ -167,10 +173,27 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
         TestbedError: at every rank alike.
     """
     from apps.announcement import await_announcement
-    from apps.application import Application, JobContext
-    from apps.record import gather_record
-    from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
-    from apps.wide_area_bytes import gather_wide_area_bytes
+    from apps.timeline import pass_finish_barrier, pass_start_barrier
+
+    job, application = at_low_priority(functools.partial(_set_up, communicator, arguments, options))
+    paced = job.setting.profile is not None
+    if paced and job.messenger.sends_in_host_time:
+        make_timers_exact()
+    if paced:
+        take_short_slices()
+    if arguments.start_announced:
+        pass_start_barrier(job, *await_announcement(job))
+    else:
+        pass_start_barrier(job, arguments.start_at)
+    application.iterate()
+    pass_finish_barrier(job)
+    take_usual_slices()
+    at_low_priority(functools.partial(_report, arguments, job, application))
+
+
+def _set_up(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) -> tuple[JobContext, Application]:
+    """Make this rank's application, and connect the rank with those that it exchanges messages with."""
+    from apps.application import JobContext
 
     descriptor = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
@@ -181,20 +204,23 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)
     job.messenger.connect()
-    if setting.profile is not None and job.messenger.sends_in_host_time:
-        make_timers_exact()
-    if arguments.start_announced:
-        pass_start_barrier(job, *await_announcement(job))
-    else:
-        pass_start_barrier(job, arguments.start_at)
-    application.iterate()
-    pass_finish_barrier(job)
-    record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)
+    return job, application
+
+
+def _report(arguments: argparse.Namespace, job: JobContext, application: Application) -> None:
+    """Gather what all ranks measured; rank 0 reports it as `result`."""
+    from apps.record import gather_record
+    from apps.start.mpi import meet
+    from apps.timeline import report_event
+    from apps.wide_area_bytes import gather_wide_area_bytes
+
+    meet(job.communicator)
+    record = gather_record(job.communicator, job.setting, application.times, job.pacer.count, job.messenger.count)
     results = application.results() | {"numerics": arguments.numerics}
-    if setting.sampled:
+    if job.setting.sampled:
         results |= {key: None for key in UNCHECKED if key in results}
     job.collectives.free()
-    crossed = gather_wide_area_bytes(communicator, setting)
+    crossed = gather_wide_area_bytes(job.communicator, job.setting)
     if record is not None:
         report = {"application": arguments.application, **results, **record, "wide_area_bytes": crossed}
         report_event("result", record=report)

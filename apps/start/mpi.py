@@ -14,6 +14,8 @@ import time
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, NoReturn
 
+from apps.precedence import at_low_priority
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
@@ -94,6 +96,15 @@ def wait_asleep(request: MPI.Request) -> None:
         time.sleep(_LOOK_HOST_S)
 
 
+def meet(communicator: MPI.Comm) -> None:
+    """Wait, asleep, until all ranks have called this.
+
+    A rank that waits in a blocking operation of MPI asks and yields its core hundreds of thousands of times a second.
+    A few dozen of these keep others from a core for a tenth of a second and more. After this nobody waits for long.
+    """
+    wait_asleep(communicator.Ibarrier())
+
+
 def end() -> None:
     """End MPI if this process has initialised it. Every rank must call this."""
     if "mpi4py.MPI" not in sys.modules:
@@ -102,7 +113,7 @@ def end() -> None:
 
     if MPI.Is_initialized() and not MPI.Is_finalized():
         _set_timer_slack(LAX_TIMER_HOST_NS)
-        MPI.Finalize()
+        at_low_priority(MPI.Finalize)
 
 
 def leave(exit_code: int) -> NoReturn:

@@ -77,6 +77,23 @@ def test_one_parent_forks_all_ranks_and_mpirun_s_signals_reach_them(node: NodeCo
     assert not node.ranks_left()
 
 
+def test_what_a_start_needed_has_the_lowest_priority_and_the_iterations_the_usual_one(
+    node: NodeContainer, start_rank: str
+) -> None:
+    job = node.begin(2, f"{start_rank} {ENDLESS}")
+    ranks = node.inside("pgrep --full '^python3 -m apps poisson --grid 100 '").stdout.split()
+    threads = node.inside(f"ps -L -o pid=,lwp=,ni= -p {','.join(ranks)}").stdout.splitlines()
+    iterating: list[str] = []
+    others: list[str] = []
+    for process, thread, priority in (line.split() for line in threads):
+        (iterating if thread == process else others).append(priority)
+    assert iterating == ["0", "0"]
+    # Those that MPI started.
+    assert set(others) == {"19"}
+    node.inside(f"kill {job.mpirun}")
+    job.end()
+
+
 def test_jobs_outlive_the_prepared_process_and_start_without_it(node: NodeContainer) -> None:
     start_prepared(node)
     job = node.begin(4, f"{FORKED_PARENT} {ENDLESS}")
