@@ -3,7 +3,7 @@
 A rank that iterates wakes often, computes for a moment and sleeps again. The ranks of a job that starts compute for
 seconds, on every core. If all had the same right to a core, one that wakes would often wait for its turn.
 
-So whatever comes before and after the iterations is done in threads of low priority. A process may always lower the
+So whatever comes before and after the iterations is done in a thread of low priority. A process may always lower the
 priority of a thread, but may raise it again only with a right that not every container has. The thread that iterates
 is therefore another one, whose priority is never lowered. It also asks for short time slices: Linux 6.12 and newer
 then lets it run soon after it wakes. Neither changes anything while a core is idle.
@@ -12,10 +12,11 @@ then lets it run soon after it wakes. Neither changes anything while a core is i
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import platform
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _LOWEST_PRIORITY = 19
@@ -43,27 +44,12 @@ class SchedulingAttributes(ctypes.Structure):
 
 
 def at_low_priority(work: Callable[[], _Result]) -> _Result:
-    """Do `work` in a thread of the lowest priority, and wait for it; return or raise what it does.
+    """Do `work` in this process's thread of the lowest priority, and wait for it; return or raise what it does.
 
-    Threads that the work starts keep that priority.
+    It is always the same thread, since MPI must be ended by the one that initialised it. Threads that the work starts
+    keep the priority.
     """
-    results: list[_Result] = []
-    errors: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            # In Linux, of this thread alone.
-            os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=do)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
+    return _thread_of_low_priority().submit(work).result()
 
 
 def take_short_slices() -> None:
@@ -74,6 +60,12 @@ def take_short_slices() -> None:
 def take_usual_slices() -> None:
     """Undo `take_short_slices`."""
     _take_slices(_USUAL_SLICE)
+
+
+@functools.cache
+def _thread_of_low_priority() -> ThreadPoolExecutor:
+    # In Linux this lowers the priority of the calling thread alone.
+    return ThreadPoolExecutor(1, initializer=os.setpriority, initargs=(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY))
 
 
 def _take_slices(host_ns: int) -> None:

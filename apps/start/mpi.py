@@ -75,14 +75,17 @@ def load() -> None:
 
 
 def world() -> MPI.Intracomm:
-    """Return the communicator of all ranks of the job; the first call initialises MPI, for one thread."""
+    """Return the communicator of all ranks of the job; the first call initialises MPI.
+
+    Several threads may then use it, one at a time.
+    """
     load()
     from mpi4py import MPI
 
     if not MPI.Is_initialized():
         exclude_unused_components(os.environ)
         _set_timer_slack(LAX_TIMER_HOST_NS)
-        MPI.Init()
+        MPI.Init_thread(MPI.THREAD_SERIALIZED)
         _set_timer_slack(_USUAL_TIMER)
     return MPI.COMM_WORLD
 
@@ -112,8 +115,14 @@ def end() -> None:
     from mpi4py import MPI
 
     if MPI.Is_initialized() and not MPI.Is_finalized():
-        _set_timer_slack(LAX_TIMER_HOST_NS)
-        at_low_priority(MPI.Finalize)
+        at_low_priority(_finalize)
+
+
+def _finalize() -> None:
+    from mpi4py import MPI
+
+    _set_timer_slack(LAX_TIMER_HOST_NS)
+    MPI.Finalize()
 
 
 def leave(exit_code: int) -> NoReturn:
@@ -145,5 +154,5 @@ def exclude_unused_components(environment: MutableMapping[str, str]) -> None:
 
 
 def _set_timer_slack(host_ns: int) -> None:
-    """Set how late this process's sleeps may end; 0 is the system's usual 50 us."""
+    """Set how late this thread's sleeps may end; 0 is the system's usual 50 us."""
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(host_ns), 0, 0, 0)

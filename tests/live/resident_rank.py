@@ -27,6 +27,7 @@ from pathlib import Path  # noqa: E402
 from typing import Any, NoReturn  # noqa: E402
 
 from apps import run as entry  # noqa: E402
+from apps.precedence import at_low_priority  # noqa: E402
 from apps.start import mpi, preparation  # noqa: E402
 
 mpi.load()
@@ -40,7 +41,7 @@ _SHARED_MEMORY = Path("/dev/shm")
 
 def main(address: str) -> None:
     """Take jobs from the socket at `address` until it closes."""
-    world = mpi.world()
+    world = at_low_priority(mpi.world)
     preparation.import_all(())
     gc.collect()
     gc.freeze()

@@ -293,6 +293,20 @@ report(cpu_s=cpu_s)
     assert all(float(str(rank["cpu_s"])) < 0.05 for rank in run_on_ranks(world, 2, program))
 
 
+@pytest.mark.timed
+def test_meeting_before_a_blocking_operation_costs_no_cpu(world: ResidentWorld) -> None:
+    program = """
+from apps.start.mpi import meet
+started_s = time.process_time()
+if rank == 0:
+    time.sleep(1.0)
+meet(communicator)
+cpu_s = time.process_time() - started_s
+report(cpu_s=cpu_s)
+"""
+    assert all(float(str(rank["cpu_s"])) < 0.1 for rank in run_on_ranks(world, 4, program))
+
+
 STOPPED = """
 import os, signal
 processes, values = communicator.allgather(os.getpid()), np.zeros(1)
