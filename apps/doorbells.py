@@ -13,7 +13,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.start.mpi import wait_asleep
+from apps.start.mpi import meet, wait_asleep
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -42,7 +42,7 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
         raise OSError(f"The ranks of a node cannot share memory in {_FOLDER}: {error.strerror}.") from error
     mark_at = communicator.rank * _LINE_BYTES + _MARK_AT
     memory[mark_at : mark_at + len(_MARK)] = _MARK
-    wait_asleep(communicator.Ibarrier())
+    meet(communicator)
     path.unlink(missing_ok=True)
     return memory
 
