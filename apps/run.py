@@ -176,11 +176,10 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     from apps.timeline import pass_finish_barrier, pass_start_barrier
 
     job, application = at_low_priority(functools.partial(_set_up, communicator, arguments, options))
-    paced = job.setting.profile is not None
-    if paced and job.messenger.sends_in_host_time:
-        make_timers_exact()
-    if paced:
+    if job.setting.profile is not None:
         take_short_slices()
+        if job.messenger.sends_in_host_time:
+            make_timers_exact()
     if arguments.start_announced:
         pass_start_barrier(job, *await_announcement(job))
     else:

@@ -88,7 +88,7 @@ def test_what_a_start_needed_has_the_lowest_priority_and_the_iterations_the_usua
     for process, thread, priority in (line.split() for line in threads):
         (iterating if thread == process else others).append(priority)
     assert iterating == ["0", "0"]
-    # Those that MPI started.
+    # The thread that started the rank, and those of MPI.
     assert set(others) == {"19"}
     node.inside(f"kill {job.mpirun}")
     job.end()

@@ -6,8 +6,8 @@ import ctypes
 import os
 import platform
 import re
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -32,19 +32,8 @@ def slice_ns() -> int:
 
 
 def in_a_new_thread(work: Callable[[], None]) -> None:
-    errors: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=do)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(work).result()
 
 
 def test_the_work_has_the_lowest_priority_and_what_follows_the_usual_one() -> None:
