@@ -34,7 +34,7 @@ OPEN_MPI: Final = "(Open MPI) 4.1"
 RANK_PROGRAMS: Final = ("mpirun", "start-rank")
 """Programs that a rank needs on the path of a head and of its nodes, after the setup."""
 
-FILE_PROGRAMS: Final = ("rsync", "openssl", "sha256sum")
+FILE_PROGRAMS: Final = ("rsync", "openssl")
 """Programs that make and transfer files, beside a bash that has EPOCHREALTIME."""
 
 INSTALL: Final = "docs/real-clusters.md says how to install it"
