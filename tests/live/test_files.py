@@ -139,6 +139,16 @@ def test_what_is_brought_is_what_its_source_has(sites, run):
     sites.client.remove_file("whole")
 
 
+def test_a_job_whose_file_arrives_with_other_bytes_fails_and_the_file_is_not_kept(sites, run):
+    sites.client.register_file(FileRegistration(name="spoiled", size_bytes=1_000_000, sites=("west",)))
+    sites.at("west", f"head -c 1000000 /dev/zero > /home/researcher/.testbed/files/{sites.name}/spoiled")
+    job = sites.await_state(sites.submit(run, 8, 2, file="spoiled"), "finished", "failed")
+    assert job.state.value == "failed"
+    assert "its checksum differs" in job.reason
+    assert (sites.held_at("east"), sites.incoming_at("east")) == ([], [])
+    sites.client.remove_file("spoiled")
+
+
 def test_a_cancelled_transfer_leaves_neither_bytes_nor_processes(sites, run):
     sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
     job = sites.submit(run, 8, 2, file="long")
