@@ -28,6 +28,11 @@ _USUAL_TIMER = 0
 _PR_SET_TIMERSLACK = 29
 _LOOK_HOST_S = 0.005
 
+_DAEMON_ANSWERS_WITHIN_HOST_S = 2.0
+"""How long Open MPI's library (PMIx 4.2) waits at its end for an answer of the node's daemon."""
+_DAEMON_LATE_HOST_S = 3.0
+"""How much later the daemon may hear of a rank's end: the host's disk or its processors may hold the daemon up."""
+
 STARTED_BY_MPIRUN = "PMIX_NAMESPACE"
 """A variable in the environment of every rank that mpirun starts."""
 
@@ -119,10 +124,17 @@ def end() -> None:
 
 
 def _finalize() -> None:
+    """End MPI, and stay if the node's daemon may not have heard of it.
+
+    To a daemon a rank that ends before the daemon has read its last message has failed, and mpirun ends the job.
+    """
     from mpi4py import MPI
 
     _set_timer_slack(LAX_TIMER_HOST_NS)
+    began_host_s = time.monotonic()
     MPI.Finalize()
+    if time.monotonic() - began_host_s >= _DAEMON_ANSWERS_WITHIN_HOST_S:
+        time.sleep(_DAEMON_LATE_HOST_S)
 
 
 def leave(exit_code: int) -> NoReturn:

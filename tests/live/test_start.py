@@ -176,3 +176,33 @@ def test_without_mpirun_it_is_the_program_itself(node: NodeContainer) -> None:
 
 def test_help_needs_no_job(node: NodeContainer) -> None:
     assert "usage: python3 -m apps poisson" in node.inside("start-rank poisson --help").stdout
+
+
+HOLDS_UP_ITS_DAEMON = """
+import os, signal, time
+from apps.start.mpi import leave, world
+
+communicator = world()
+from mpi4py import MPI
+
+def hold_up(*_):
+    daemon = os.getppid()
+    os.kill(daemon, signal.SIGSTOP)
+    if os.fork() == 0:
+        time.sleep(2.5)
+        os.kill(daemon, signal.SIGCONT)
+        os._exit(0)
+
+if communicator.rank == 1:
+    # MPI deletes it at its end, after the ranks have met and before they tell the daemon that they end.
+    communicator.Set_attr(MPI.Comm.Create_keyval(delete_fn=hold_up), None)
+leave(0)
+"""
+
+
+def test_a_job_ends_well_whose_daemon_is_held_up_at_its_end(node: NodeContainer) -> None:
+    (node.exchange_directory / "program.py").write_text(HOLDS_UP_ITS_DAEMON)
+    # Without the care for it, about three of four such jobs fail.
+    job = f"{MPIRUN} -n 4 python3 /exchange/program.py"
+    ended = node.inside(f"for n in 1 2 3 4; do {job} & done; for each in $(jobs -p); do wait $each; echo $?; done")
+    assert ended.stdout.split() == ["0"] * 4, ended.stderr
