@@ -29,22 +29,23 @@ from emulator.model.whole_files import written_whole
 from emulator.reports.exports.batsim import batsim_files
 from emulator.reports.exports.coallocation_trace import coallocation_trace
 from emulator.reports.exports.data_package import trace_files
+from emulator.reports.exports.grid_skeleton import GRID_APPLICATIONS, SkeletonJob
 from emulator.reports.exports.gwf import gwf_lines
-from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
 from emulator.reports.exports.swf import component_lines, swf_log
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import check_free, read_manifest, read_run
 from workloads.swf import write_swf
 
-DEFAULT_ITERATIONS: Final = 20
+DEFAULT_ITERATIONS: Final = 21
+"""The first is not counted, and in the others Laplace's processes meet once."""
 LOG_FILE: Final = "jobs.swf"
 GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
 TOPOLOGY_FILE: Final = "topology.yaml"
 
 _OPTIONS_OF: Final = {
-    "simgrid": {"grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"},
+    "simgrid": {"application", "grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"},
     "trace": {"license_name"},
 }
 """The options that only one format has, by that format."""
@@ -68,12 +69,17 @@ def export(
     format_name: Annotated[
         str, typer.Option("--format", help="simgrid or topology; or, of a run, swf, gwf, batsim or trace.")
     ],
-    grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
+    application: Annotated[
+        str, typer.Option("--app", help=f"simgrid: the job's application: {', '.join(GRID_APPLICATIONS)}.")
+    ] = GRID_APPLICATIONS[0],
+    grid: Annotated[int, typer.Option(help="Its grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
     on: Annotated[str | None, typer.Option(help="The names of these clusters, in order, joined by commas.")] = None,
     interconnect: InterconnectOption = None,
-    exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
+    exchange: Annotated[
+        Exchange | None, typer.Option(help="Borders one after another, or all at once; else as the application does.")
+    ] = None,
     iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,
     license_name: Annotated[
         str | None, typer.Option("--license", help="trace: the license that it states, such as CC-BY-4.0.")
@@ -83,7 +89,7 @@ def export(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run.
+    """Write files for other tools: a job on a topology for SimGrid's SMPI to predict, or the jobs of a run.
 
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
@@ -91,7 +97,16 @@ def export(
     for owner, options in _OPTIONS_OF.items():
         if chosen != owner:
             refuse_given(context, options, f"only --format {owner} has this, not {chosen}")
-    job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
+    job = _Job(
+        named_among("grid application", application, GRID_APPLICATIONS),
+        grid,
+        processors,
+        clusters,
+        on,
+        interconnect,
+        None if exchange is None else exchange.value,
+        iterations,
+    )
     _FORMATS[chosen](source, _Stated(job, license_name), out, as_json)
 
 
@@ -99,12 +114,13 @@ def export(
 class _Job:
     """The job that is to be predicted, as it was asked for."""
 
+    application: str
     grid: int
     processors: int
     clusters: int
     on: str | None
     interconnect: WhichInterconnect | None
-    exchange: ExchangeMode
+    exchange: ExchangeMode | None
     iterations: int
 
     def on_topology(self, topology: Topology) -> SkeletonJob:
@@ -131,7 +147,8 @@ class _Job:
                 "multiple."
             )
         components = equal_components(self.processors, self.clusters)
-        return SkeletonJob(self.grid, self.iterations, components, tuple(names[: self.clusters]), self.exchange)
+        chosen = tuple(names[: self.clusters])
+        return SkeletonJob(self.grid, self.iterations, components, chosen, self.exchange, self.application)
 
     def interconnect_of(self, topology: Topology) -> Interconnect | None:
         """Return the interconnect that carries its messages inside clusters."""

@@ -21,7 +21,7 @@ InterconnectOption = Annotated[
 
 
 class Exchange(StrEnum):
-    """The way in which the Poisson application exchanges borders."""
+    """The way in which a grid application exchanges borders."""
 
     STEPS = "steps"
     OVERLAPPED = "overlapped"

@@ -20,7 +20,7 @@ from pathlib import Path
 from apps.grid import equal_components
 from emulator.model.catalogue import topology_named
 from emulator.model.topology import Topology
-from emulator.reports.exports.poisson_skeleton import SkeletonJob
+from emulator.reports.exports.grid_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, simgrid_files
 from emulator.studies.published_runtimes import PublishedRuntime, Setup, published_runtimes
 

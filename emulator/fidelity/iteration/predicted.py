@@ -176,7 +176,7 @@ def computed_s(topology: Topology, job: ModelJob) -> list[float]:
     if descriptor.form.division == "none":
         working_set = WorkingSet(share.points, touched, share.row_points)
         return [share.sweeps * costs.duration_s(working_set, beside) * weight for beside in computing]
-    blocks = _blocks(job, descriptor.form)
+    blocks, _ = divided_grid(job, descriptor.form)
     return [
         0.0 if block is None else costs.duration_s(WorkingSet(block.points, touched, block.columns), beside) * weight
         for block, beside in zip(blocks, computing, strict=True)
@@ -204,25 +204,26 @@ def _computing_beside(topology: Topology, job: ModelJob) -> list[int]:
     return beside
 
 
-def _blocks(job: ModelJob, form: IterationForm) -> list[Block | None]:
+def divided_grid(job: ModelJob, form: IterationForm) -> tuple[list[Block | None], dict[int, Neighbours]]:
+    """Return the block of each rank, None for one without points, and the neighbours of each rank that has points.
+
+    Raises:
+        InvalidInput: if the grid cannot be divided so.
+    """
     ranks = range(job.processors)
     if form.division == "rows":
         division = MasterAndWorkers(job.processors)
-        return [division.block_of(rank, job.grid) for rank in ranks]
+        blocks = [division.block_of(rank, job.grid) for rank in ranks]
+        return blocks, {rank: division.neighbours(rank) for rank in division.worker_ranks}
     process_grid = ProcessGrid.of_processes(job.processors)
-    return [block_of(rank, job.grid, process_grid) for rank in ranks]
+    blocks = [block_of(rank, job.grid, process_grid) for rank in ranks]
+    return blocks, {rank: process_grid.neighbours(rank) for rank in ranks}
 
 
 def _border_steps(job: ModelJob, form: IterationForm) -> list[list[Sent]]:
     """Return the messages of a border exchange, step by step."""
     steps = _STEPS.get(str(job.arguments.get("exchange", form.exchange)), _STEPS["steps"])
-    blocks = _blocks(job, form)
-    if form.division == "rows":
-        division = MasterAndWorkers(job.processors)
-        beside = {rank: division.neighbours(rank) for rank in division.worker_ranks}
-    else:
-        process_grid = ProcessGrid.of_processes(job.processors)
-        beside = {rank: process_grid.neighbours(rank) for rank in range(job.processors)}
+    blocks, beside = divided_grid(job, form)
     return [
         [sent for direction in directions for rank in beside for sent in _border(rank, direction, beside, blocks)]
         for directions in steps

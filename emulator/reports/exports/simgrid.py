@@ -14,16 +14,16 @@ from typing import Final
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
-from emulator.reports.exports.poisson_skeleton import SkeletonJob, host_list, poisson_parameters
+from emulator.reports.exports.grid_skeleton import SkeletonJob, host_list, skeleton_parameters
 from emulator.reports.exports.simgrid_platform import render_platform
 
 PLATFORM_FILE: Final = "platform.xml"
 HOSTS_FILE: Final = "hosts"
 PARAMETERS_FILE: Final = "parameters.json"
-SKELETON_FILE: Final = "poisson_skeleton.c"
+SKELETON_FILE: Final = "grid_skeleton.c"
 COMMANDS_FILE: Final = "predict.sh"
 
-_PROGRAM: Final = "poisson_skeleton"
+_PROGRAM: Final = "grid_skeleton"
 _EAGER_BYTES: Final = 65536
 _SETTINGS: Final[Mapping[str, str]] = {
     "network/model": "CM02",
@@ -52,7 +52,7 @@ def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: Sk
     return {
         PLATFORM_FILE: render_platform(among, interconnect),
         HOSTS_FILE: "".join(f"{host}\n" for host in host_list(topology, job)),
-        PARAMETERS_FILE: _json(poisson_parameters(topology, interconnect, job)),
+        PARAMETERS_FILE: _json(skeleton_parameters(topology, interconnect, job)),
         SKELETON_FILE: Path(__file__).with_name(SKELETON_FILE).read_text(encoding="utf-8"),
         COMMANDS_FILE: "\n".join(
             ["#!/bin/sh -e", "# Needs SimGrid (Debian: libsimgrid-dev).", 'cd "$(dirname "$0")"', *commands(job), ""]

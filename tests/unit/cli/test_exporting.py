@@ -74,6 +74,11 @@ def test_the_job_is_the_one_asked_for(tmp_path: Path) -> None:
     assert (hosts[0], hosts[-1]) == ("leiden.0.0", "delft.1.1")
 
 
+def test_the_application_may_be_another_one_of_a_grid(tmp_path: Path) -> None:
+    found = simgrid(tmp_path / "out", "--app", "laplace", "--processors", "36", "--clusters", "4")
+    assert (found["application"], found["exchange"], found["iterations"]) == ("laplace", "overlapped", 21)
+
+
 def test_a_runs_directory_stands_for_its_topology(tmp_path: Path, mini_run: str) -> None:
     simgrid(tmp_path / "out", source=mini_run)
     root = ET.parse(tmp_path / "out" / "platform.xml").getroot()
@@ -125,6 +130,8 @@ def test_a_trace_is_of_all_runs_in_a_directory(tmp_path: Path) -> None:
         (("das2", "--format", "trace", "--grid", "4000"), "--grid: only --format simgrid has this, not trace"),
         (("das2", "--format", "topology", "--on", "delft"), "--on: only --format simgrid has this, not topology"),
         (("nowhere", "--format", "simgrid"), "no topology 'nowhere'"),
+        (("das2", "--format", "simgrid", "--app", "ensflow"), "no grid application 'ensflow'"),
+        (("das2", "--format", "swf", "--app", "heat"), "--app: only --format simgrid has this, not swf"),
         (("das2", "--format", "simgrid", "--clusters", "3"), "16 processors cannot be divided over 3 clusters"),
         (("das2", "--format", "simgrid", "--clusters", "6"), "1 to 5 clusters, not 6"),
         (("das2", "--format", "simgrid", "--clusters", "0"), "1 to 5 clusters, not 0"),

@@ -12,7 +12,7 @@ from emulator.model.documents import parse_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.point_costs import WorkingSet
 from emulator.model.topology import Topology
-from emulator.reports.exports.poisson_skeleton import NOBODY, SkeletonJob, host_list, poisson_parameters
+from emulator.reports.exports.grid_skeleton import NOBODY, SkeletonJob, host_list, skeleton_parameters
 from emulator.reports.exports.simgrid import (
     COMMANDS_FILE,
     HOSTS_FILE,
@@ -38,7 +38,7 @@ JOBS = [job(), job(grid=401), job(processes=7, clusters=1), job(grid=50, cluster
 
 @pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
 def test_points_costs_and_borders_add_up(requested):
-    found = poisson_parameters(DAS2, ETHERNET, requested)
+    found = skeleton_parameters(DAS2, ETHERNET, requested)
     assert sum(found["points"]) == requested.grid**2
     assert [8 * points for points in found["points"]] == [
         rows * columns / 8 for rows, columns in zip(found["row_bytes"], found["column_bytes"], strict=True)
@@ -50,8 +50,8 @@ def test_points_costs_and_borders_add_up(requested):
 
 
 def test_a_flop_is_an_update_in_cache_and_one_out_of_cache_costs_more():
-    in_cache = poisson_parameters(DAS2, ETHERNET, job(grid=400))
-    out_of_cache = poisson_parameters(DAS2, ETHERNET, job(grid=4000))
+    in_cache = skeleton_parameters(DAS2, ETHERNET, job(grid=400))
+    out_of_cache = skeleton_parameters(DAS2, ETHERNET, job(grid=4000))
     costs = DAS2.processor.costs
     dearer = costs.out_of_cache_ns_per_point / costs.in_cache_ns_per_point
     assert in_cache["compute_flops"] == pytest.approx(in_cache["points"])
@@ -60,7 +60,7 @@ def test_a_flop_is_an_update_in_cache_and_one_out_of_cache_costs_more():
 
 @pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
 def test_who_sends_is_received_from_and_borders_are_as_long_on_both_sides(requested):
-    found = poisson_parameters(DAS2, ETHERNET, requested)
+    found = skeleton_parameters(DAS2, ETHERNET, requested)
     for towards, back, length in (("top", "bottom", "row_bytes"), ("left", "right", "column_bytes")):
         for rank, neighbour in enumerate(found[towards]):
             if neighbour != NOBODY:
@@ -71,7 +71,7 @@ def test_who_sends_is_received_from_and_borders_are_as_long_on_both_sides(reques
 
 @pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
 def test_all_report_to_rank_0_and_each_other_cluster_once_across_the_wide_area(requested):
-    found = poisson_parameters(DAS2, ETHERNET, requested)
+    found = skeleton_parameters(DAS2, ETHERNET, requested)
     parents, clusters = found["reports_to"], found["cluster"]
     for rank in range(requested.processes):
         steps = 0
@@ -83,10 +83,10 @@ def test_all_report_to_rank_0_and_each_other_cluster_once_across_the_wide_area(r
 
 
 def test_messages_inside_a_cluster_cost_their_sender_what_the_interconnect_says():
-    found = poisson_parameters(DAS2, ETHERNET, job())
+    found = skeleton_parameters(DAS2, ETHERNET, job())
     assert found["message_s"] == ETHERNET.message_s
     assert found["message_flops"] / found["flops_per_s"] == pytest.approx(ETHERNET.message_s)
-    assert poisson_parameters(DAS2, None, job())["message_flops"] == 0
+    assert skeleton_parameters(DAS2, None, job())["message_flops"] == 0
 
 
 def test_processes_are_on_the_first_processors_of_their_clusters_in_the_order_of_ranks():
@@ -95,7 +95,7 @@ def test_processes_are_on_the_first_processors_of_their_clusters_in_the_order_of
 
 
 def test_borders_go_in_steps_unless_asked_otherwise():
-    found = [poisson_parameters(DAS2, ETHERNET, job(exchange=mode)) for mode in ("steps", "overlapped")]
+    found = [skeleton_parameters(DAS2, ETHERNET, job(exchange=mode)) for mode in ("steps", "overlapped")]
     assert [parameters["overlapped"] for parameters in found] == [0, 1]
 
 
@@ -140,8 +140,25 @@ def test_the_commands_use_the_files_and_run_every_process():
     assert all(host in files[PLATFORM_FILE] for host in files[HOSTS_FILE].split())
 
 
+def test_laplace_exchanges_borders_twice_and_meets_every_20_iterations():
+    found = skeleton_parameters(DAS2, ETHERNET, job(processes=36, application="laplace"))
+    assert (found["phases"], found["meets_every"], found["overlapped"]) == (2, 20, 1)
+    assert found["points"] == skeleton_parameters(DAS2, ETHERNET, job(processes=36))["points"]
+
+
+def test_heat_s_master_computes_nothing_and_its_workers_have_rows_and_never_meet():
+    found = skeleton_parameters(DAS2, ETHERNET, job(grid=300, processes=16, application="heat"))
+    assert (found["phases"], found["meets_every"], found["overlapped"]) == (1, 0, 0)
+    assert (found["points"][0], found["compute_flops"][0]) == (0, 0.0)
+    assert found["points"][1:] == [20 * 300] * 15
+    assert [found[direction][0] for direction in ("top", "bottom")] == [NOBODY, NOBODY]
+    assert found["top"][1:] == [*range(2, 16), NOBODY]
+    assert found["bottom"][1:] == [NOBODY, *range(1, 15)]
+    assert set(found["left"]) == set(found["right"]) == {NOBODY}
+
+
 def test_more_processes_compute_less_each():
-    shares = [max(poisson_parameters(DAS2, None, job(4000, size, 1))["compute_s"]) for size in (8, 16, 32, 64)]
+    shares = [max(skeleton_parameters(DAS2, None, job(4000, size, 1))["compute_s"]) for size in (8, 16, 32, 64)]
     assert all(more > less for more, less in pairwise(shares))
 
 
@@ -150,9 +167,11 @@ def test_more_processes_compute_less_each():
     [
         (lambda: job(iterations=1), InvalidInput, "at least 2 iterations, not 1"),
         (lambda: job(exchange="both"), InvalidInput, "steps or overlapped, not 'both'"),
+        (lambda: job(application="ensflow"), UnknownName, "no grid application 'ensflow'"),
+        (lambda: skeleton_parameters(DAS2, None, job(processes=8, application="laplace")), InvalidInput, "square"),
         (lambda: SkeletonJob(400, 20, (8, 8), ("delft", "delft")), InvalidInput, "each of them once"),
         (lambda: SkeletonJob(400, 20, (8, 0), ("delft", "leiden")), InvalidInput, "at least 1 processor"),
-        (lambda: poisson_parameters(DAS2, None, job(grid=3)), InvalidInput, "cannot be divided"),
+        (lambda: skeleton_parameters(DAS2, None, job(grid=3)), InvalidInput, "cannot be divided"),
         (lambda: host_list(DAS2, SkeletonJob(400, 20, (80,), ("delft",))), ImpossibleRequest, "does not fit"),
         (lambda: host_list(DAS2, SkeletonJob(400, 20, (8,), ("paris",))), UnknownName, "no cluster 'paris'"),
     ],

@@ -1,11 +1,12 @@
-/* The Poisson application's skeleton for SMPI: its messages are real MPI messages, its computing is only waited for.
+/* A grid application's skeleton for SMPI: its messages are real MPI messages, its computing is only waited for.
  *
- * Usage: poisson_skeleton PARAMETERS.json, as many processes as the parameters say. Rank 0 prints a line of JSON with
+ * Usage: grid_skeleton PARAMETERS.json, as many processes as the parameters say. Rank 0 prints a line of JSON with
  * the seconds of an iteration, the first one not counted.
  *
- * An iteration is that of the application: every process computes, gives its outer points to its neighbours - in four
- * consecutive steps, or all at once - and takes part in a reduction along the tree that the parameters state. Between
- * processes of one cluster each message costs its sender a little time of its own.
+ * An iteration is that of the application: in each of its phases every process computes, and gives its outer points to
+ * its neighbours - in four consecutive steps, or all at once. After some iterations all take part in a reduction along
+ * the tree that the parameters state. Between processes of one cluster each message costs its sender a little time of
+ * its own.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ struct step {
 };
 
 struct skeleton {
-    int rank, processes, iterations, overlapped, reduction_bytes;
+    int rank, processes, iterations, overlapped, phases, meets_every, reduction_bytes;
     double compute_flops, message_flops;
     int *cluster, *reports_to;
     struct step steps[STEPS];
@@ -34,7 +35,7 @@ struct skeleton {
 
 static void fail(const char *what, const char *which)
 {
-    fprintf(stderr, "poisson_skeleton: %s %s\n", what, which);
+    fprintf(stderr, "grid_skeleton: %s %s\n", what, which);
     exit(EXIT_FAILURE);
 }
 
@@ -108,6 +109,8 @@ static struct skeleton read_skeleton(const char *path)
         fail("another number of processes runs than stated in", path);
     self.iterations = (int)number(text, "iterations", 0);
     self.overlapped = (int)number(text, "overlapped", 0);
+    self.phases = (int)number(text, "phases", 0);
+    self.meets_every = (int)number(text, "meets_every", 0);
     self.reduction_bytes = (int)number(text, "reduction_bytes", 0);
     self.message_flops = number(text, "message_flops", 0);
     self.compute_flops = number(text, "compute_flops", self.rank);
@@ -176,11 +179,22 @@ static void reduce(struct skeleton *self)
     with_those_below(self, DISTRIBUTE, begin_send);
 }
 
-static void iterate(struct skeleton *self)
+static void iterate(struct skeleton *self, int iteration)
 {
-    smpi_execute_flops(self->compute_flops);
-    exchange_borders(self);
-    reduce(self);
+    for (int phase = 0; phase < self->phases; phase++) {
+        smpi_execute_flops(self->compute_flops / self->phases);
+        exchange_borders(self);
+    }
+    if (self->meets_every > 0 && iteration % self->meets_every == 0)
+        reduce(self);
+}
+
+/* The last of a time of all processes, for not all of them wait for all others. */
+static double last_s(double own_s)
+{
+    double found_s;
+    MPI_Allreduce(&own_s, &found_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return found_s;
 }
 
 int main(int argc, char **argv)
@@ -189,11 +203,12 @@ int main(int argc, char **argv)
     if (argc != 2)
         fail("give one argument:", "PARAMETERS.json");
     struct skeleton self = read_skeleton(argv[1]);
-    iterate(&self);
-    double started_s = MPI_Wtime();
+    iterate(&self, 0);
+    double begun_s = MPI_Wtime();
     for (int iteration = 1; iteration < self.iterations; iteration++)
-        iterate(&self);
-    double iteration_s = (MPI_Wtime() - started_s) / (self.iterations - 1);
+        iterate(&self, iteration);
+    double ended_s = MPI_Wtime();
+    double iteration_s = (last_s(ended_s) - last_s(begun_s)) / (self.iterations - 1);
     if (self.rank == 0)
         printf("{\"processes\": %d, \"iterations\": %d, \"iteration_s\": %.9g}\n", self.processes, self.iterations,
                iteration_s);
