@@ -113,7 +113,7 @@ def main() -> None:
     for title, some in (
         ("All", cells),
         (
-            "Grids 100, 400 and 4000, 16 processors",
+            "Grids 100, 400, 1000 and 4000, 16 processors",
             [cell for cell in cells if cell.processors == 16 and cell.grid != 50],
         ),
         ("The others", [cell for cell in cells if cell.processors != 16 or cell.grid == 50]),
