@@ -86,7 +86,7 @@ VERBS: Final = {
     "share": Verb("Simulate jobs that share nodes with each other and with local users.", "sim"),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
-        "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
+        "Write files for other tools: a job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
     ),
     "campaign": Verb("Run, list and stop campaigns: streams of jobs on a running testbed.", "live"),
     "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
