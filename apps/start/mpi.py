@@ -126,7 +126,7 @@ def end() -> None:
 def _finalize() -> None:
     """End MPI, and stay if the node's daemon may not have heard of it.
 
-    To a daemon a rank that ends before the daemon has read its last message has failed, and mpirun ends the job.
+    If a rank ends before its daemon has read its last message, the daemon takes it for failed, and mpirun ends the job.
     """
     from mpi4py import MPI
 

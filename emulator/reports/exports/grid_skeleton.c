@@ -189,7 +189,7 @@ static void iterate(struct skeleton *self, int iteration)
         reduce(self);
 }
 
-/* The last of a time of all processes, for not all of them wait for all others. */
+/* The latest of a time of all processes: they do not all wait for each other. */
 static double last_s(double own_s)
 {
     double found_s;
